@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace hvsim::engine {
+
+namespace {
+constexpr std::size_t stack_bytes = std::size_t{128} << 10;
+constexpr std::uint64_t housekeeping_mask = 0xffff;
+constexpr std::int64_t last_time = std::int64_t{1} << (62 - thread_id_bits);
+
+#ifdef HVSIM_ASAN
+void note_leave(stack_notes& leaving, const stack_notes& entering, bool for_good) {
+  __sanitizer_start_switch_fiber(for_good ? nullptr : &leaving.fake_stack, entering.bottom,
+                                 entering.size);
+}
+void note_arrive(const stack_notes& me, stack_notes& other) {
+  __sanitizer_finish_switch_fiber(me.fake_stack, &other.bottom, &other.size);
+}
+#else
+void note_leave(stack_notes&, const stack_notes&, bool) {}
+void note_arrive(const stack_notes&, stack_notes&) {}
+#endif
+}  // namespace
+
+void thread::park(part p, const char* what) {
+  waits_for_ = what;
+  parked_ = true;
+  const sim_time before = now_;
+  engine_->leave(*this);
+  parts_[static_cast<std::size_t>(p)] += now_ - before;
+}
+
+void thread::wait_until(part p, sim_time t) {
+  const sim_time before = now_;
+  now_ = std::max(now_, t);
+  if (key() > engine_->horizon_) engine_->yield(*this);
+  parts_[static_cast<std::size_t>(p)] += now_ - before;
+}
+
+engine::engine(chooser* explore)
+    : chooser_(explore), host_(new thread(*this, max_threads - 1, "host", sim_time{})) {}
+
+engine::~engine() = default;
+
+thread& engine::spawn(std::string name, sim_time start, std::function<void(thread&)> body,
+                      bool daemon) {
+  // The last id is the host context's.
+  if (threads_.size() + 1 >= max_threads)
+    throw std::length_error(fmt::format("more than {} simulated threads", max_threads - 1));
+  const auto id = static_cast<std::uint32_t>(threads_.size());
+  threads_.push_back(std::unique_ptr<thread>(new thread(*this, id, std::move(name), start)));
+  thread& t = *threads_.back();
+  t.daemon_ = daemon;
+  if (!daemon) ++live_;
+  coloured_stack stack(stack_bytes, id);
+  const boost::context::stack_context context = stack.allocate();
+#ifdef HVSIM_ASAN
+  t.notes_.bottom = static_cast<const char*>(context.sp) - context.size;
+  t.notes_.size = context.size;
+#endif
+  t.fiber_ = boost::context::fiber(
+      std::allocator_arg, boost::context::preallocated(context.sp, context.size, context), stack,
+      [this, &t, work = std::move(body)](boost::context::fiber&& from) mutable {
+        enter(std::move(from));
+        try {
+          work(t);
+        } catch (const boost::context::detail::forced_unwind&) {
+          throw;
+        } catch (...) {
+          if (!failure_) failure_ = std::current_exception();
+        }
+        return finish(t);
+      });
+  if (ready_.capacity() < threads_.size()) {
+    ready_tree grown(threads_.size());
+    for (const auto& other : threads_)
+      if (other->id() < ready_.capacity()) grown.set(other->id(), ready_.get(other->id()));
+    ready_ = std::move(grown);
+  }
+  ready_.set(id, t.key());
+  if (running_) {
+    horizon_ = chooser_ != nullptr ? 0 : ready_.top_without(current_->id());
+  }
+  return t;
+}
+
+void engine::run() {
+  running_ = true;
+  if (live_ == 0) return;
+  current_ = host_.get();
+  thread* first = chooser_ != nullptr ? choose(chooser::no_thread)
+                                      : threads_[ready_.top() & (max_threads - 1)].get();
+  switch_to(*first);
+  if (failure_) {
+    for (auto& t : threads_) t->fiber_ = boost::context::fiber{};
+    std::rethrow_exception(failure_);
+  }
+  for (auto& t : threads_)
+    if (t->daemon_) t->fiber_ = boost::context::fiber{};
+}
+
+void engine::enter(boost::context::fiber&& from) {
+  note_arrive(current_->notes_, came_from_->notes_);
+  came_from_->fiber_ = std::move(from);
+}
+
+void engine::switch_to(thread& next) {
+  thread* const self = current_;
+  came_from_ = self;
+  current_ = &next;
+  horizon_ = chooser_ != nullptr || &next == host_.get() ? 0 : ready_.top_without(next.id_);
+  if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
+    housekeeping();
+  note_leave(self->notes_, next.notes_, false);
+  boost::context::fiber from = std::move(next.fiber_).resume();
+  note_arrive(self->notes_, came_from_->notes_);
+  came_from_->fiber_ = std::move(from);
+}
+
+void engine::housekeeping() {
+  if (heartbeat_) heartbeat_();
+  if (stop_ != nullptr && stop_->load(std::memory_order_relaxed) && !failure_) {
+    failure_ = std::make_exception_ptr(interrupted("stopped by request"));
+  }
+}
+
+thread* engine::choose(std::uint32_t current) {
+  runnable_.clear();
+  for (const auto& t : threads_)
+    if (!t->done_ && !t->parked_) runnable_.push_back(t->id_);
+  if (runnable_.empty()) return nullptr;
+  return threads_[runnable_[chooser_->pick(runnable_, current)]].get();
+}
+
+void engine::yield(thread& self) {
+  if (failure_) [[unlikely]] {
+    switch_to(*host_);
+  }
+  if (chooser_ != nullptr) {
+    thread* next = choose(self.id_);
+    if (next != &self) switch_to(*next);
+    return;
+  }
+  if (self.now_.ps() > last_time) [[unlikely]]
+    throw time_overflow(fmt::format("thread {} passed 9,000 s of virtual time", self.name_));
+  ready_.set(self.id_, self.key());
+  thread& next = *threads_[ready_.top() & (max_threads - 1)];
+  if (&next == &self) {
+    horizon_ = ready_.top_without(self.id_);
+    return;
+  }
+  switch_to(next);
+}
+
+void engine::leave(thread& self) {
+  ready_.set(self.id_, never);
+  dispatch_next();
+}
+
+void engine::dispatch_next() {
+  if (failure_) [[unlikely]]
+    switch_to(*host_);
+  thread* next = nullptr;
+  if (chooser_ != nullptr) {
+    next = choose(chooser::no_thread);
+  } else if (ready_.top() != never) {
+    next = threads_[ready_.top() & (max_threads - 1)].get();
+  }
+  if (next == nullptr) report_deadlock();
+  switch_to(*next);
+}
+
+boost::context::fiber engine::finish(thread& self) {
+  self.done_ = true;
+  ready_.set(self.id_, never);
+  if (!self.daemon_) --live_;
+  thread* next = host_.get();
+  if (!failure_ && live_ != 0) {
+    if (chooser_ != nullptr) {
+      next = choose(chooser::no_thread);
+    } else {
+      next = ready_.top() == never ? nullptr : threads_[ready_.top() & (max_threads - 1)].get();
+    }
+    if (next == nullptr) {
+      try {
+        report_deadlock();
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+      next = host_.get();
+    }
+  }
+  came_from_ = &self;
+  current_ = next;
+  horizon_ = chooser_ != nullptr || next == host_.get() ? 0 : ready_.top_without(next->id_);
+  note_leave(self.notes_, next->notes_, true);
+  return std::move(next->fiber_);
+}
+
+void engine::wake(thread& sleeper, sim_time t) {
+  sleeper.parked_ = false;
+  sleeper.now_ = std::max(sleeper.now_, t);
+  ready_.set(sleeper.id_, sleeper.key());
+  if (chooser_ == nullptr) horizon_ = std::min(horizon_, sleeper.key());
+}
+
+void engine::move_wait(thread& waiter, sim_time t) {
+  waiter.now_ = t;
+  ready_.set(waiter.id_, waiter.key());
+  if (chooser_ == nullptr) horizon_ = std::min(horizon_, waiter.key());
+}
+
+void engine::report_deadlock() const {
+  std::string message = "deadlock: no simulated thread can run;";
+  for (const auto& t : threads_)
+    if (!t->done_ && !t->daemon_)
+      message += fmt::format(" {} waits for {} since {} ps;", t->name_, t->waits_for_, t->now_.ps());
+  throw deadlock_error(message);
+}
+
+}  // namespace hvsim::engine

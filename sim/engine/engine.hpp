@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: simulated threads as fibers, ordered by virtual time.
+//
+// Lazy local time: a thread adds to its own clock with `advance` and goes on running until it is
+// about to touch something that another thread may touch. It then calls `sync`, which returns at
+// once if no other thread has an earlier event, and otherwise lets the earliest thread run first.
+// Work between two syncs must be private; who may skip a sync, and why, is decided by sim/access.
+//
+// In explore mode the same calls let a `chooser` decide who moves at every sync, so that code is
+// explored under orders that virtual time would never produce.
+//
+// One engine belongs to one host thread. Several engines may run on several host threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/engine/fiber.hpp"
+#include "sim/engine/fingerprint.hpp"
+#include "sim/engine/parts.hpp"
+#include "sim/engine/ready_tree.hpp"
+#include "sim/engine/units.hpp"
+
+namespace hvsim::engine {
+
+class engine;
+class thread;
+
+/// Every thread is parked and none can be woken. The message names each thread and what it waits
+/// for.
+class deadlock_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The caller's stop flag was seen.
+class interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Virtual time passed the end of what an event key can hold (about 9,000 s).
+class time_overflow : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Decides who moves in explore mode. Called on the engine's host thread.
+class chooser {
+ public:
+  virtual ~chooser() = default;
+  /// Returns an index into `runnable` (thread ids, ascending, never empty). `current` is the thread
+  /// that called sync, or `no_thread` when it parked or ended.
+  virtual std::size_t pick(std::span<const std::uint32_t> runnable, std::uint32_t current) = 0;
+  static constexpr std::uint32_t no_thread = ~0U;
+};
+
+/// A simulated thread. Only its own fiber calls the non-const members, except `engine::wake`.
+class thread {
+ public:
+  thread(const thread&) = delete;
+  thread& operator=(const thread&) = delete;
+
+  [[nodiscard]] sim_time now() const { return now_; }
+  [[nodiscard]] std::uint32_t id() const { return id_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] engine& owner() const { return *engine_; }
+  [[nodiscard]] duration time_in(part p) const { return parts_[static_cast<std::size_t>(p)]; }
+  [[nodiscard]] const std::array<duration, part_count>& parts() const { return parts_; }
+
+  /// Spends private time.
+  void advance(part p, duration d) {
+    now_ += d;
+    parts_[static_cast<std::size_t>(p)] += d;
+  }
+
+  /// Spends time until `t`; nothing when `t` is past.
+  void advance_to(part p, sim_time t) {
+    if (t > now_) advance(p, t - now_);
+  }
+
+  /// Returns when no other thread can act before this one's time. Call before any read or write
+  /// of state that another thread may touch.
+  inline void sync();
+
+  /// Gives up the processor until another thread calls `engine::wake`; the time that passes is
+  /// booked as `p`. `what` names the resource in a deadlock report (a string literal).
+  void park(part p, const char* what);
+
+  /// Waits until `t`, unless `engine::wake` moves the end of the wait; the time that passes is
+  /// booked as `p`.
+  void wait_until(part p, sim_time t);
+
+  /// Hash over this thread's events.
+  fingerprint print;
+
+ private:
+  friend class engine;
+  thread(engine& e, std::uint32_t id, std::string name, sim_time start)
+      : now_(start), engine_(&e), id_(id), name_(std::move(name)) {}
+  [[nodiscard]] event_key key() const {
+    return (static_cast<event_key>(now_.ps()) << thread_id_bits) | id_;
+  }
+
+  sim_time now_;
+  engine* engine_;
+  std::uint32_t id_;
+  bool parked_ = false;
+  bool done_ = false;
+  bool daemon_ = false;
+  std::array<duration, part_count> parts_{};
+  const char* waits_for_ = "";
+  boost::context::fiber fiber_;
+  stack_notes notes_;
+  std::string name_;
+};
+
+/// See the head of this file.
+class engine {
+ public:
+  static constexpr std::size_t max_threads = std::size_t{1} << thread_id_bits;
+
+  /// With a chooser the engine is in explore mode. The chooser must outlive the engine.
+  explicit engine(chooser* explore = nullptr);
+  ~engine();
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  /// Adds a thread that starts at `start`. Before or during `run`. A daemon does not keep the run
+  /// alive. Throws std::length_error beyond max_threads.
+  thread& spawn(std::string name, sim_time start, std::function<void(thread&)> body,
+                bool daemon = false);
+
+  /// Runs until every thread but the daemons has ended. Throws what a body threw, deadlock_error,
+  /// interrupted or time_overflow. Call once.
+  void run();
+
+  /// Makes a parked thread runnable at `t` or at its own time, whichever is later. Called from the
+  /// fiber of the thread that runs now, with `t` not before that thread's time.
+  void wake(thread& sleeper, sim_time t);
+
+  /// Moves the end of another thread's `wait_until` to `t`, earlier or later. Called from the fiber
+  /// of the thread that runs now, with `t` not before that thread's time.
+  void move_wait(thread& waiter, sim_time t);
+
+  /// Whether `t` is parked.
+  [[nodiscard]] static bool parked(const thread& t) { return t.parked_; }
+
+  /// Earliest time at which any thread but the running one may act; the end of time if none can.
+  [[nodiscard]] sim_time horizon() const {
+    return sim_time{static_cast<std::int64_t>(std::min(horizon_, never >> 1) >> thread_id_bits)};
+  }
+
+  [[nodiscard]] bool exploring() const { return chooser_ != nullptr; }
+  [[nodiscard]] thread& current() const { return *current_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<thread>>& threads() const { return threads_; }
+
+  /// Switches between fibers so far.
+  [[nodiscard]] std::uint64_t switches() const { return switches_; }
+
+  /// `stop` is read at some switches; when true the run throws `interrupted`.
+  void set_stop_flag(const std::atomic<bool>* stop) { stop_ = stop; }
+
+  /// Called on the engine's host thread about every 2^16 switches.
+  void set_heartbeat(std::function<void()> beat) { heartbeat_ = std::move(beat); }
+
+ private:
+  friend class thread;
+  void yield(thread& self);
+  void leave(thread& self);
+  void dispatch_next();
+  void switch_to(thread& next);
+  void enter(boost::context::fiber&& from);
+  boost::context::fiber finish(thread& self);
+  thread* choose(std::uint32_t current);
+  void housekeeping();
+  [[noreturn]] void report_deadlock() const;
+
+  event_key horizon_ = never;
+  ready_tree ready_;
+  thread* current_ = nullptr;
+  thread* came_from_ = nullptr;
+  chooser* chooser_;
+  std::uint64_t switches_ = 0;
+  std::size_t live_ = 0;
+  std::vector<std::unique_ptr<thread>> threads_;
+  std::vector<std::uint32_t> runnable_;
+  std::unique_ptr<thread> host_;
+  std::exception_ptr failure_;
+  const std::atomic<bool>* stop_ = nullptr;
+  std::function<void()> heartbeat_;
+  bool running_ = false;
+};
+
+inline void thread::sync() {
+  if (key() > engine_->horizon_) [[unlikely]]
+    engine_->yield(*this);
+}
+
+}  // namespace hvsim::engine
