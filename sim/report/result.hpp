@@ -41,9 +41,9 @@ struct latency_summary {
 /// One phase of the workload ("populate", "dirty1", ...), between two marks of the main thread.
 struct phase_result {
   std::string name;
-  engine::duration time;                ///< wall time of the phase in virtual time
-  std::vector<named_count> counts;      ///< kinds as in a KVM trace; zero counts are left out
-  std::vector<named_time> breakdown;    ///< sums exactly to time * number of threads
+  engine::duration time;              ///< wall time of the phase in virtual time
+  std::vector<named_count> counts;    ///< kinds as in a KVM trace; zero counts are left out
+  std::vector<named_time> breakdown;  ///< sums exactly to time * number of threads
   friend bool operator==(const phase_result&, const phase_result&) = default;
 };
 
@@ -80,14 +80,15 @@ struct provenance {
 };
 
 struct run_result {
-  std::string name;                                          ///< of the scenario
-  std::vector<std::pair<std::string, std::string>> config;   ///< effective scenario, dotted key to text
+  std::string name;  ///< of the scenario
+  std::vector<std::pair<std::string, std::string>>
+      config;  ///< effective scenario, dotted key to text
   std::uint64_t seed = 1;
   std::uint64_t fingerprint = 0;
   engine::duration total_time;
-  std::uint32_t threads = 0;  ///< simulated threads: vCPUs and the main thread
-  std::uint64_t faults = 0;   ///< stage-2 aborts that KVM handled
-  std::uint64_t accesses = 0; ///< guest accesses executed
+  std::uint32_t threads = 0;      ///< simulated threads: vCPUs and the main thread
+  std::uint64_t faults = 0;       ///< stage-2 aborts that KVM handled
+  std::uint64_t accesses = 0;     ///< guest accesses executed
   std::uint64_t table_bytes = 0;  ///< peak bytes of tables, bitmaps and host page state
   std::uint64_t guest_pages = 0;  ///< 4 KiB pages of test memory that were simulated
   std::vector<reported_time> times;

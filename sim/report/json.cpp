@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "sim/report/errors.hpp"
+#include "sim/report/render.hpp"
+#include "sim/report/time_text.hpp"
+
+namespace hvsim::report {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json summary_json(const latency_summary& s) {
+  return {{"count", s.count},       {"min_ps", s.min.ps()}, {"mean_ps", s.mean.ps()},
+          {"p50_ps", s.p50.ps()},   {"p90_ps", s.p90.ps()}, {"p99_ps", s.p99.ps()},
+          {"p999_ps", s.p999.ps()}, {"max_ps", s.max.ps()}};
+}
+
+json counts_json(const std::vector<named_count>& counts) {
+  json out = json::object();
+  for (const auto& c : counts) out[c.name] = c.value;
+  return out;
+}
+
+json times_json(const std::vector<named_time>& times) {
+  json out = json::object();
+  for (const auto& t : times) out[t.name] = t.time.ps();
+  return out;
+}
+
+json provenance_json(const provenance& p) {
+  return {{"version", p.version},           {"git", p.git},
+          {"compiler", p.compiler},         {"build_type", p.build_type},
+          {"command_line", p.command_line}, {"host", p.host},
+          {"wall_seconds", p.wall_seconds}, {"peak_rss_bytes", p.peak_rss_bytes}};
+}
+
+/// Reads typed members of one object and names the path of what is wrong.
+class reader {
+ public:
+  reader(const json& node, std::string path) : node_(node), path_(std::move(path)) {
+    if (!node_.is_object()) throw input_error(place() + ": expected an object");
+  }
+
+  [[nodiscard]] std::string text(const char* key) const {
+    const json& v = at(key);
+    if (!v.is_string()) throw input_error(place(key) + ": expected a string");
+    return v.get<std::string>();
+  }
+  [[nodiscard]] std::uint64_t count(const char* key) const { return count_of(at(key), place(key)); }
+  [[nodiscard]] engine::duration time(const char* key) const {
+    return time_of(at(key), place(key));
+  }
+  [[nodiscard]] double number(const char* key) const {
+    const json& v = at(key);
+    if (!v.is_number()) throw input_error(place(key) + ": expected a number");
+    return v.get<double>();
+  }
+  [[nodiscard]] reader object(const char* key) const { return {at(key), place(key)}; }
+  [[nodiscard]] const json& array(const char* key) const {
+    const json& v = at(key);
+    if (!v.is_array()) throw input_error(place(key) + ": expected an array");
+    return v;
+  }
+  /// Calls f(reader) for each object of an array.
+  template <class F>
+  void each(const char* key, F f) const {
+    const json& v = array(key);
+    for (std::size_t i = 0; i < v.size(); ++i)
+      f(reader(v[i], fmt::format("{}[{}]", place(key), i)));
+  }
+  [[nodiscard]] std::vector<named_count> counts() const {
+    std::vector<named_count> out;
+    for (const auto& [name, v] : node_.items()) out.push_back({name, count_of(v, place(name))});
+    return out;
+  }
+  [[nodiscard]] std::vector<named_time> times() const {
+    std::vector<named_time> out;
+    for (const auto& [name, v] : node_.items()) out.push_back({name, time_of(v, place(name))});
+    return out;
+  }
+  [[nodiscard]] const json& node() const { return node_; }
+
+  [[nodiscard]] std::string place(const std::string& key = {}) const {
+    if (key.empty()) return path_.empty() ? "result" : path_;
+    return path_.empty() ? key : path_ + "." + key;
+  }
+
+ private:
+  [[nodiscard]] const json& at(const char* key) const {
+    const auto it = node_.find(key);
+    if (it == node_.end()) throw input_error(place(key) + ": missing");
+    return *it;
+  }
+  static std::uint64_t count_of(const json& v, const std::string& where) {
+    if (!v.is_number_unsigned()) throw input_error(where + ": expected a count");
+    return v.get<std::uint64_t>();
+  }
+  static engine::duration time_of(const json& v, const std::string& where) {
+    if (!v.is_number_integer()) throw input_error(where + ": expected integer picoseconds");
+    return engine::duration{v.get<std::int64_t>()};
+  }
+
+  const json& node_;
+  std::string path_;
+};
+
+latency_summary summary_from(const reader& r) {
+  latency_summary s;
+  s.count = r.count("count");
+  s.min = r.time("min_ps");
+  s.mean = r.time("mean_ps");
+  s.p50 = r.time("p50_ps");
+  s.p90 = r.time("p90_ps");
+  s.p99 = r.time("p99_ps");
+  s.p999 = r.time("p999_ps");
+  s.max = r.time("max_ps");
+  return s;
+}
+
+lock_result lock_from(const reader& r) {
+  lock_result l;
+  l.name = r.text("name");
+  l.type = r.text("type");
+  l.acquisitions = r.count("acquisitions");
+  l.contended = r.count("contended");
+  l.total_wait = r.time("total_wait_ps");
+  l.max_wait = r.time("max_wait_ps");
+  l.total_hold = r.time("total_hold_ps");
+  l.max_hold = r.time("max_hold_ps");
+  l.wait = summary_from(r.object("wait"));
+  l.hold = summary_from(r.object("hold"));
+  return l;
+}
+
+provenance provenance_from(const reader& r) {
+  provenance p;
+  p.version = r.text("version");
+  p.git = r.text("git");
+  p.compiler = r.text("compiler");
+  p.build_type = r.text("build_type");
+  p.command_line = r.text("command_line");
+  p.host = r.text("host");
+  p.wall_seconds = r.number("wall_seconds");
+  p.peak_rss_bytes = r.count("peak_rss_bytes");
+  return p;
+}
+
+std::uint64_t fingerprint_from(const reader& r) {
+  const std::string text = r.text("fingerprint");
+  std::uint64_t out = 0;
+  const char* end = text.data() + text.size();
+  if (text.size() < 3 || text.compare(0, 2, "0x") != 0)
+    throw input_error("fingerprint: expected a hexadecimal string");
+  const auto [at, ec] = std::from_chars(text.data() + 2, end, out, 16);
+  if (ec != std::errc{} || at != end)
+    throw input_error("fingerprint: expected a hexadecimal string");
+  return out;
+}
+
+void check_version(const reader& r) {
+  const std::uint64_t version = r.count("schema_version");
+  if (version != static_cast<std::uint64_t>(result_schema_version))
+    throw input_error(fmt::format("schema_version: {} is not known; this program reads version {}",
+                                  version, result_schema_version));
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const run_result& r) {
+  json doc;
+  doc["schema_version"] = result_schema_version;
+  doc["tool"] = "hvsim";
+  doc["name"] = r.name;
+  doc["seed"] = r.seed;
+  doc["fingerprint"] = fmt::format("0x{:016x}", r.fingerprint);
+  doc["config"] = json::object();
+  for (const auto& [key, text] : r.config) doc["config"][key] = text;
+  doc["summary"] = {{"total_time_ps", r.total_time.ps()},
+                    {"total_time_s", seconds_text(r.total_time)},
+                    {"threads", r.threads},
+                    {"faults", r.faults},
+                    {"accesses", r.accesses},
+                    {"table_bytes", r.table_bytes},
+                    {"guest_pages", r.guest_pages}};
+  doc["times"] = json::array();
+  for (const auto& t : r.times)
+    doc["times"].push_back({{"key", t.key},
+                            {"label", t.label},
+                            {"time_ps", t.time.ps()},
+                            {"time_s", seconds_text(t.time)}});
+  doc["phases"] = json::array();
+  for (const auto& p : r.phases)
+    doc["phases"].push_back({{"name", p.name},
+                             {"time_ps", p.time.ps()},
+                             {"time_s", seconds_text(p.time)},
+                             {"counts", counts_json(p.counts)},
+                             {"breakdown_ps", times_json(p.breakdown)}});
+  doc["breakdown_ps"] = times_json(r.breakdown);
+  doc["locks"] = json::array();
+  for (const auto& l : r.locks)
+    doc["locks"].push_back({{"name", l.name},
+                            {"type", l.type},
+                            {"acquisitions", l.acquisitions},
+                            {"contended", l.contended},
+                            {"total_wait_ps", l.total_wait.ps()},
+                            {"max_wait_ps", l.max_wait.ps()},
+                            {"total_hold_ps", l.total_hold.ps()},
+                            {"max_hold_ps", l.max_hold.ps()},
+                            {"wait", summary_json(l.wait)},
+                            {"hold", summary_json(l.hold)}});
+  doc["exits"] = json::array();
+  for (const auto& e : r.exits)
+    doc["exits"].push_back({{"reason", e.reason},
+                            {"samples", e.samples},
+                            {"total_ps", e.total.ps()},
+                            {"min_ps", e.min.ps()},
+                            {"max_ps", e.max.ps()}});
+  doc["fault_latency"] = summary_json(r.fault_latency);
+  doc["text"] = r.text;
+  doc["provenance"] = provenance_json(r.source);
+  return doc;
+}
+
+run_result from_json(const nlohmann::ordered_json& document) {
+  const reader doc(document, "");
+  check_version(doc);
+  run_result r;
+  r.name = doc.text("name");
+  r.seed = doc.count("seed");
+  r.fingerprint = fingerprint_from(doc);
+  const reader config = doc.object("config");
+  for (const auto& [key, v] : config.node().items()) {
+    if (!v.is_string()) throw input_error(config.place(key) + ": expected a string");
+    r.config.emplace_back(key, v.get<std::string>());
+  }
+  const reader summary = doc.object("summary");
+  r.total_time = summary.time("total_time_ps");
+  r.threads = static_cast<std::uint32_t>(summary.count("threads"));
+  r.faults = summary.count("faults");
+  r.accesses = summary.count("accesses");
+  r.table_bytes = summary.count("table_bytes");
+  r.guest_pages = summary.count("guest_pages");
+  doc.each("times", [&](const reader& t) {
+    r.times.push_back({t.text("key"), t.text("label"), t.time("time_ps")});
+  });
+  doc.each("phases", [&](const reader& p) {
+    r.phases.push_back({p.text("name"), p.time("time_ps"), p.object("counts").counts(),
+                        p.object("breakdown_ps").times()});
+  });
+  r.breakdown = doc.object("breakdown_ps").times();
+  doc.each("locks", [&](const reader& l) { r.locks.push_back(lock_from(l)); });
+  doc.each("exits", [&](const reader& e) {
+    r.exits.push_back({e.text("reason"), e.count("samples"), e.time("total_ps"), e.time("min_ps"),
+                       e.time("max_ps")});
+  });
+  r.fault_latency = summary_from(doc.object("fault_latency"));
+  for (const json& line : doc.array("text")) {
+    if (!line.is_string()) throw input_error("text: expected strings");
+    r.text.push_back(line.get<std::string>());
+  }
+  r.source = provenance_from(doc.object("provenance"));
+  return r;
+}
+
+}  // namespace hvsim::report
