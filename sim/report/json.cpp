@@ -95,7 +95,9 @@ class reader {
     return *it;
   }
   static std::uint64_t count_of(const json& v, const std::string& where) {
-    if (!v.is_number_unsigned()) throw input_error(where + ": expected a count");
+    if (v.is_number_unsigned()) return v.get<std::uint64_t>();
+    if (!v.is_number_integer() || v.get<std::int64_t>() < 0)
+      throw input_error(where + ": expected a count");
     return v.get<std::uint64_t>();
   }
   static engine::duration time_of(const json& v, const std::string& where) {

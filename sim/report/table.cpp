@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -53,13 +55,13 @@ std::string table::to_text(int indent) const {
 
 std::string table::to_markdown() const {
   std::string out = "|";
-  for (const column& c : columns_) out += " " + escaped_bars(c.title) + " |";
+  for (const column& c : columns_) out += fmt::format(" {} |", escaped_bars(c.title));
   out += "\n|";
   for (const column& c : columns_) out += c.where == align::left ? " :-- |" : " --: |";
   out += "\n";
   for (const auto& row : rows_) {
     out += "|";
-    for (const std::string& cell : row) out += " " + escaped_bars(cell) + " |";
+    for (const std::string& cell : row) out += fmt::format(" {} |", escaped_bars(cell));
     out += "\n";
   }
   return out;
@@ -80,7 +82,8 @@ std::string csv_field(std::string_view text) {
     if (c == '"') out += '"';
     out += c;
   }
-  return out + "\"";
+  out += '"';
+  return out;
 }
 
 std::string csv_line(const std::vector<std::string>& fields) {

@@ -44,7 +44,7 @@ std::string time_in(engine::duration time, engine::duration unit, int digits) {
   const auto magnitude =
       negative ? 0 - static_cast<std::uint64_t>(time.ps()) : static_cast<std::uint64_t>(time.ps());
   const std::uint64_t rounded = magnitude / step + (magnitude % step >= step - step / 2 ? 1 : 0);
-  return (negative && rounded != 0 ? "-" : "") + with_point(rounded, digits);
+  return fmt::format("{}{}", negative && rounded != 0 ? "-" : "", with_point(rounded, digits));
 }
 
 std::string seconds_text(engine::duration time, int digits) {
@@ -62,7 +62,7 @@ std::string scaled_text(engine::duration time) {
                                                  {engine::microseconds(1), "us", 2},
                                                  {engine::nanoseconds(1), "ns", 0}}};
   for (const unit& u : units)
-    if (time >= u.size) return time_in(time, u.size, u.digits) + " " + u.name;
+    if (time >= u.size) return fmt::format("{} {}", time_in(time, u.size, u.digits), u.name);
   return fmt::format("{} ps", time.ps());
 }
 
