@@ -44,7 +44,6 @@ struct stage2_policy {
   bool relax_tlbi_on_eagain = false;     ///< 6.12: flush without a level also when it failed
   bool fwb = false;               ///< FEAT_S2FWB: no data-cache maintenance, MemAttr encoding
   bool dic = false;               ///< CTR_EL0.DIC: instruction-cache maintenance is one ISB
-  bool ttl = false;               ///< FEAT_TTL: pass level hints to the port
   bool tlb_range = false;         ///< FEAT_TLBIRANGE used (6.6+): range instead of VMID flush;
                                   ///< with fwb, unmap flushes pages once by range
   bool free_without_rcu = false;  ///< planted bug: free a detached subtree at once

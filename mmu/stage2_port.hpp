@@ -25,7 +25,8 @@ struct entry_ref {
 ///
 /// Every descriptor access that another thread may see is one call of load, store, compare_exchange
 /// or exchange; a call may switch fibers. Calls happen exactly where and as often as the modelled
-/// kernel makes them, so a port may count them as a probe on that kernel function would.
+/// kernel makes them, so a port may count them as a probe on that kernel function would. A level
+/// hint is what the kernel passes to its TLBI helper, whether or not the CPU has FEAT_TTL.
 template <class P>
 concept stage2_port = requires(P& p, const entry_ref& e, descriptor d, table_page* t, level l,
                                level_hint hint, engine::ipa i, engine::pa a, engine::bytes n) {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Installing a leaf, with splits and collapses on the way.
+#pragma once
+
+#include "mmu/stage2_collapse.hpp"
+
+namespace hvsim::mmu {
+
+namespace detail {
+
+/// Up to 6.1: the caller has the tree to itself.
+template <stage2_port P>
+stage2_result map_exclusive(P& port, const stage2& s2, engine::ipa at, level target,
+                            descriptor leaf) {
+  table_page* t = s2.start_table(at);
+  for (level l = s2.geometry.start;; l = next(l)) {
+    const entry_ref e = s2.entry(t, l, at);
+    const descriptor old = port.load(e);
+    port.visit(l);
+    if (l == target) {
+      if (old.is_table(l)) return collapse(port, s2, e, old, leaf, false);
+      if (old.counted()) {
+        if (!needs_update(old, leaf)) return stage2_result::again;
+        put_entry(port, e, old, l);
+      }
+      maintain_caches(port, s2, leaf, l);
+      port.store(e, leaf);
+      port.get_page(t);
+      return stage2_result::ok;
+    }
+    if (old.is_table(l)) {
+      t = s2.follow(old);
+      continue;
+    }
+    table_page* child = port.alloc_table(next(l));
+    if (child == nullptr) return stage2_result::nomem;
+    child->lvl = next(l);
+    if (old.counted()) put_entry(port, e, old, l);
+    port.store(e, make_table(s2.memory->address(child)));
+    port.get_page(t);
+    t = child;
+  }
+}
+
+/// Replaces what `e` holds by an empty table.
+template <stage2_port P>
+stage2_result make_child(P& port, const stage2& s2, const entry_ref& e, descriptor old,
+                         bool shared) {
+  const bool break_first = s2.policy.split == split_order::break_first;
+  if (break_first && !try_break(port, s2, e, old, shared)) return stage2_result::again;
+  table_page* child = port.alloc_table(next(e.lvl));
+  if (child == nullptr) {
+    if (break_first) port.store(e, descriptor{});
+    return stage2_result::nomem;
+  }
+  child->lvl = next(e.lvl);
+  if (!break_first && !try_break(port, s2, e, old, shared)) {
+    port.put_page(child);
+    return stage2_result::again;
+  }
+  make_entry(port, s2, e, make_table(s2.memory->address(child)));
+  return stage2_result::ok;
+}
+
+/// The parallel series, posted and merged.
+template <stage2_port P>
+stage2_result map_parallel(P& port, const stage2& s2, engine::ipa at, level target, descriptor leaf,
+                           bool shared) {
+  table_page* t = s2.start_table(at);
+  for (level l = s2.geometry.start;; l = next(l)) {
+    const entry_ref e = s2.entry(t, l, at);
+    descriptor old = port.load(e);
+    port.visit(l);
+    if (l == target) {
+      if (!needs_update(old, leaf)) return stage2_result::again;
+      if (old.is_table(l)) return collapse(port, s2, e, old, leaf, shared);
+      if (!try_break(port, s2, e, old, shared)) return stage2_result::again;
+      maintain_caches(port, s2, leaf, l);
+      make_entry(port, s2, e, leaf);
+      return stage2_result::ok;
+    }
+    if (!old.is_table(l))
+      if (const stage2_result r = make_child(port, s2, e, old, shared); r != stage2_result::ok)
+        return r;
+    // The kernel reads the entry again after its callback. Another walker may have broken it in
+    // between: then there is nothing to descend into, and the guest faults again.
+    old = port.load(e);
+    if (!old.is_table(l)) return stage2_result::ok;
+    t = s2.follow(old);
+  }
+}
+
+[[noreturn]] void fail_map(engine::ipa at, engine::bytes n);
+
+}  // namespace detail
+
+/// Maps the leaf of `size` bytes at `at` to `to`.
+///
+/// again: another walker was faster, or the mapping differs in permissions only (relax_perms is
+/// for that); nothing changed. nomem: the memory cache ran out; tables installed so far stay.
+/// `shared`: other walkers may work on the tree at the same time (never so for `exclusive`).
+/// Throws table_error for a size that is no leaf size or for addresses not aligned to it.
+template <stage2_port P>
+stage2_result map(P& port, const stage2& s2, engine::ipa at, engine::bytes size, engine::pa to,
+                  stage2_attributes attributes, bool shared) {
+  detail::check_range(s2, at, size);
+  const std::optional<level> target = s2.geometry.g.leaf_level(size);
+  if (!target || ((at.value() | to.value()) & (size.value() - 1)) != 0) [[unlikely]]
+    detail::fail_map(at, size);
+  attributes.fwb = s2.policy.fwb;
+  const descriptor leaf = make_stage2_leaf(to, *target, attributes);
+  const stage2_result r = s2.policy.walker == walker_flavour::exclusive
+                              ? detail::map_exclusive(port, s2, at, *target, leaf)
+                              : detail::map_parallel(port, s2, at, *target, leaf, shared);
+  port.dsb_ishst();
+  return r;
+}
+
+}  // namespace hvsim::mmu
