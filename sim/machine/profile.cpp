@@ -48,6 +48,7 @@ constexpr std::array cost_rows{
     cost_row{"vmid_switch", &cost_table::vmid_switch,
              "loading the guest's VTTBR and HCR for a TLBI and going back"},
     cost_row{"at_translate", &cost_table::at_translate, "AT S1E1R and reading PAR_EL1"},
+    cost_row{"vma_lookup", &cost_table::vma_lookup, "finding the VMA under mmap_lock"},
     cost_row{"host_fault", &cost_table::host_fault, "host page fault without clearing"},
     cost_row{"page_refill", &cost_table::page_refill, "one cleared page into the memcache"},
     cost_row{"dirty_set", &cost_table::dirty_set, "set_bit in an owned dirty bitmap line"},
@@ -108,6 +109,8 @@ constexpr std::array flag_rows{
              "CTR_EL0.DIC: no instruction cache invalidation to the point of unification"},
     flag_row{"hw_access_flag", &feature_table::hw_access_flag, "true",
              "FEAT_HAFDBS: hardware sets the access flag"},
+    flag_row{"s1ptw_stage1_level", &feature_table::s1ptw_stage1_level, "false",
+             "aborts of stage-1 walks report the stage-1 level, as QEMU 7.2 does"},
 };
 
 struct tlb_row {
@@ -170,6 +173,9 @@ profile make_profile(std::string name, const registry::value_map& values,
   }
   for (const auto& row : rate_rows)
     p.costs.*row.field = values.integer(std::string(cost_prefix) + row.key);
+  for (const auto& [cost_key, permille] : spread)
+    if (cost_key == std::string(cost_prefix) + "zero_bandwidth")
+      p.costs.zero_spread_permille = permille;
   for (const auto& row : count_rows)
     p.shape.*row.field =
         static_cast<std::uint32_t>(values.integer(std::string(topology_prefix) + row.key));

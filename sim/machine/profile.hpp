@@ -46,6 +46,7 @@ struct cost_table {
   cost tlbi_local;          ///< TLBI and DSB NSH
   cost vmid_switch;         ///< loading guest VTTBR and HCR for a TLBI and going back
   cost at_translate;        ///< AT S1E1R and reading PAR_EL1
+  cost vma_lookup;          ///< finding the VMA under mmap_lock
   cost host_fault;          ///< host page fault without clearing
   cost page_refill;         ///< one page into the memcache, cleared
   cost dirty_set;           ///< set_bit in an owned line of the dirty bitmap
@@ -56,6 +57,7 @@ struct cost_table {
   cost rcu_grace;           ///< length of a grace period
   std::int64_t zero_bandwidth = 0;    ///< bytes per second of one core clearing pages
   std::int64_t dram_bandwidth = 0;    ///< bytes per second of all cores together
+  std::uint32_t zero_spread_permille = 0;  ///< spread of single clearings
 };
 
 /// Architectural features and TLB geometry.
@@ -65,6 +67,9 @@ struct feature_table {
   bool ttl = false;         ///< FEAT_TTL
   bool dic = true;          ///< CTR_EL0.DIC: instruction cache needs no invalidation
   bool hw_access_flag = true;  ///< FEAT_HAFDBS, access flag part
+  /// Aborts of stage-1 walks report the stage-1 level (QEMU 7.2 does; the architecture wants the
+  /// stage-2 level).
+  bool s1ptw_stage1_level = false;
   std::uint32_t tlb_l1_entries = 48;
   std::uint32_t tlb_l2_entries = 1280;
   std::uint32_t tlb_l2_ways = 5;

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// A first-come-first-served lock over one cache line: the common core of the kernel's queued locks.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "sim/engine/engine.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/sync/lock_stats.hpp"
+
+namespace hvsim::sync {
+
+/// Exclusive and shared ownership in order of arrival, as qrwlock's wait_lock queue and
+/// qspinlock's MCS queue give it. Every acquisition syncs, so the order of arrival is the order of
+/// virtual time.
+///
+/// A writer whose critical section touches nothing shared ends it before any other thread runs;
+/// the next one then takes the lock "by value": it is told when the lock becomes free and moves its
+/// own clock there, and nobody ever sleeps. A critical section with a sync inside is still open
+/// when others arrive; those park in the queue.
+///
+/// Line movement is charged where the algorithm causes it. Free lock: the word moves to the
+/// new owner once. Contended lock: the owner must fetch the word back from the spinning waiter to
+/// release it, and the waiter must fetch it again to see that: two transfers. With a further waiter
+/// behind the head, that one sets its waiting mark in the same word as soon as it becomes head:
+/// a third.
+///
+/// Used by the fibers of one engine.
+class fair_lock {
+ public:
+  /// `line_part` is charged for moving the word, `wait_part` for waiting. `what` names the lock in
+  /// deadlock reports (a string literal).
+  fair_lock(machine::machine& m, engine::part line_part, engine::part wait_part, const char* what)
+      : machine_(m), line_part_(line_part), wait_part_(wait_part), what_(what) {}
+
+  void lock_exclusive(machine::cpu& c, lock_stats& stats) {
+    c.thread->sync();
+    stats.acquired();
+    const engine::sim_time arrived = c.thread->now();
+    if (exclusive_ || readers_ != 0 || !queue_.empty()) [[unlikely]] {
+      enqueue(c, true);
+      stats.waited(c.thread->now() - arrived);
+    } else {
+      exclusive_ = true;
+      if (arrived >= free_at_) {
+        machine_.take_line(c, word_, line_part_);
+      } else {
+        take_by_value(c);
+        stats.waited(c.thread->now() - arrived);
+      }
+    }
+    exclusive_since_ = c.thread->now();
+  }
+
+  void unlock_exclusive(machine::cpu& c, lock_stats& stats) {
+    c.thread->advance(line_part_, machine_.costs().line_local.mean);
+    stats.held(c.thread->now() - exclusive_since_);
+    exclusive_ = false;
+    free_at_ = c.thread->now();
+    word_.owner = c.core;
+    word_.free_at = free_at_;
+    if (!queue_.empty()) [[unlikely]]
+      hand_over(c);
+  }
+
+  void lock_shared(machine::cpu& c, lock_stats& stats) {
+    c.thread->sync();
+    stats.acquired();
+    const engine::sim_time arrived = c.thread->now();
+    if (exclusive_ || !queue_.empty()) [[unlikely]] {
+      enqueue(c, false);
+      stats.waited(c.thread->now() - arrived);
+      return;
+    }
+    ++readers_;
+    if (arrived < free_at_) [[unlikely]] {
+      take_by_value(c);
+      stats.waited(c.thread->now() - arrived);
+      return;
+    }
+    const engine::sim_time queued_until = word_.free_at;
+    machine_.take_line(c, word_, line_part_);
+    if (queued_until > arrived) stats.waited(queued_until - arrived);
+  }
+
+  /// `since` is when the caller's lock_shared returned.
+  void unlock_shared(machine::cpu& c, lock_stats& stats, engine::sim_time since) {
+    stats.held(c.thread->now() - since);
+    machine_.read_modify_write(c, word_, line_part_);
+    --readers_;
+    if (readers_ == 0 && !queue_.empty()) [[unlikely]] {
+      free_at_ = c.thread->now();
+      hand_over(c);
+    }
+  }
+
+  /// Somebody waits: what rwlock_needbreak sees.
+  [[nodiscard]] bool contended() const { return !queue_.empty(); }
+  [[nodiscard]] bool held_exclusive() const { return exclusive_; }
+  [[nodiscard]] std::uint32_t readers() const { return readers_; }
+
+ private:
+  struct waiter {
+    machine::cpu* who;
+    bool exclusive;
+  };
+
+  void take_by_value(machine::cpu& c);
+  void enqueue(machine::cpu& c, bool exclusive);
+  void hand_over(machine::cpu& c);
+  [[nodiscard]] engine::duration hand_off_time(engine::core_id from, engine::core_id to,
+                                               bool others_wait) const;
+
+  machine::machine& machine_;
+  engine::part line_part_;
+  engine::part wait_part_;
+  const char* what_;
+  machine::line word_;
+  engine::sim_time free_at_;
+  engine::sim_time exclusive_since_;
+  engine::sim_time last_start_;
+  bool exclusive_ = false;
+  std::uint32_t readers_ = 0;
+  std::deque<waiter> queue_;
+};
+
+}  // namespace hvsim::sync

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sync/rcu.hpp"
+
+#include <utility>
+
+namespace hvsim::sync {
+
+rcu::rcu(engine::engine& e, machine::machine& m, engine::core_id softirq_core) : machine_(m) {
+  cpu_.core = softirq_core;
+  e.spawn("rcu", engine::sim_time{}, [this](engine::thread& t) { softirq(t); }, true);
+}
+
+bool rcu::older_reader(std::uint64_t sequence) const {
+  for (const section& s : readers_)
+    if (s.nesting != 0 && s.since <= sequence) return true;
+  return false;
+}
+
+void rcu::wake_softirq(machine::cpu& c) {
+  waiting_for_readers_ = false;
+  if (engine::engine::parked(*cpu_.thread)) c.thread->owner().wake(*cpu_.thread, c.thread->now());
+}
+
+void rcu::softirq(engine::thread& t) {
+  cpu_.thread = &t;
+  for (;;) {
+    if (queue_.empty()) {
+      for (machine::cpu* waiter : std::exchange(barriers_, {}))
+        t.owner().wake(*waiter->thread, t.now());
+      t.park(engine::part::idle, "an RCU callback to run");
+      continue;
+    }
+    const std::uint64_t sequence = queue_.front().sequence;
+    t.wait_until(engine::part::idle, queue_.front().queued + machine_.costs().rcu_grace.mean);
+    while (older_reader(sequence)) {
+      waiting_for_readers_ = true;
+      t.park(engine::part::idle, "the end of an RCU read-side section");
+    }
+    while (!queue_.empty() && queue_.front().sequence <= sequence) {
+      const pending next = std::move(queue_.front());
+      queue_.pop_front();
+      next.work(cpu_);
+      ++callbacks_run_;
+    }
+  }
+}
+
+void rcu::call(machine::cpu& c, callback work) {
+  c.thread->sync();
+  queue_.push_back({c.thread->now(), sequence_, std::move(work)});
+  if (cpu_.thread != nullptr && !waiting_for_readers_ && engine::engine::parked(*cpu_.thread))
+    c.thread->owner().wake(*cpu_.thread, c.thread->now());
+}
+
+void rcu::barrier(machine::cpu& c, engine::part p) {
+  c.thread->sync();
+  if (queue_.empty()) return;
+  barriers_.push_back(&c);
+  c.thread->park(p, "rcu_barrier");
+}
+
+}  // namespace hvsim::sync
