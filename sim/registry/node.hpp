@@ -25,6 +25,7 @@ struct node {
   std::vector<node> items;                          ///< for kind::sequence
   std::vector<std::pair<node, node>> members;       ///< for kind::mapping: key (a scalar), value
   position where;
+  bool quoted = false;  ///< a scalar in quotes or a block: text, never a number or a null
 };
 
 /// One complaint about a scenario, in the form users see: file:line:col: path: message.

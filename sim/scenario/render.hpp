@@ -14,8 +14,7 @@ std::string to_line(const registry::diagnostic& d);
 
 /// The line form, then the source line and a caret under the column, when `sources` has the file.
 /// With `color`, ANSI escapes as compilers use them. Ends in a newline.
-std::string to_text(const registry::diagnostic& d, const source_texts& sources,
-                    bool color = false);
+std::string to_text(const registry::diagnostic& d, const source_texts& sources, bool color = false);
 
 /// All of them, one after the other.
 std::string to_text(const std::vector<registry::diagnostic>& all, const source_texts& sources,

@@ -23,9 +23,9 @@ namespace hvsim::scenario {
 struct cost_info {
   std::string key;  ///< full key, "machine.costs.trap"
   registry::cost_kind kind = registry::cost_kind::none;
-  std::string source;               ///< the publication or measurement, in words
-  std::optional<std::int64_t> min;  ///< bounds in base units (ps, bytes, bytes/s, count);
-  std::optional<std::int64_t> max;  ///< always present for fitted costs
+  std::string source;                  ///< the publication or measurement, in words
+  std::optional<std::int64_t> min;     ///< bounds in base units (ps, bytes, bytes/s, count);
+  std::optional<std::int64_t> max;     ///< always present for fitted costs
   std::optional<std::int64_t> spread;  ///< stated spread in parts per thousand
   bool overridden = false;             ///< the scenario replaced the profile's value
 };
@@ -72,9 +72,9 @@ struct expectation {
 };
 
 struct scenario {
-  std::string name;         ///< `name:` of the file, else the file's stem
-  std::string description;  ///< may be empty
-  std::string file;         ///< path as given; "<text>" style names for `parse_text`
+  std::string name;            ///< `name:` of the file, else the file's stem
+  std::string description;     ///< may be empty
+  std::string file;            ///< path as given; "<text>" style names for `parse_text`
   registry::value_map values;  ///< every parameter but structures: vm.*, ..., workload.*, machine.*
   std::map<std::string, registry::node, std::less<>> structures;  ///< by full key
   machine_profile machine;
