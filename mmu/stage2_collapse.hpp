@@ -40,6 +40,15 @@ stage2_result collapse_pre_post(P& port, const stage2& s2, const entry_ref& e, d
   return stage2_result::ok;
 }
 
+/// RFC: one grace period for each table page of a shared walk.
+template <stage2_port P>
+void release_table(P& port, const stage2& s2, table_page* t, bool shared) {
+  if (shared && s2.policy.free == table_free::rcu_per_page && !s2.policy.free_without_rcu)
+    port.defer_put_page(t);
+  else
+    port.put_page(t);
+}
+
 /// RFC: takes every entry of a detached table away from walkers that are still in it.
 template <stage2_port P>
 void lock_descendants(P& port, const stage2& s2, table_page* t, level l, engine::ipa at,
@@ -61,15 +70,6 @@ void lock_descendants(P& port, const stage2& s2, table_page* t, level l, engine:
     }
     if (old.counted()) port.put_page(t);
   }
-}
-
-/// RFC: one grace period for each table page of a shared walk.
-template <stage2_port P>
-void release_table(P& port, const stage2& s2, table_page* t, bool shared) {
-  if (shared && s2.policy.free == table_free::rcu_per_page && !s2.policy.free_without_rcu)
-    port.defer_put_page(t);
-  else
-    port.put_page(t);
 }
 
 template <stage2_port P>

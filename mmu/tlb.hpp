@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TLBs of one vCPU's core: two levels of combined translations and a walk cache.
+//
+// Invalidation follows the Arm ARM: IPAS2E1 reaches stage-2-only entries and not the combined
+// ones, which is why KVM adds VMALLE1. Replacement is first in, first out, so runs repeat exactly.
+// Not thread-safe: one fiber at a time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mmu/tlb_entry.hpp"
+
+namespace hvsim::mmu {
+
+/// Sizes of the TLBs. Defaults: Neoverse N1 (technical reference manual).
+struct tlb_geometry {
+  std::uint16_t l1_entries = 48;  ///< fully associative, 1 to 255
+  std::uint16_t l2_entries = 1280;
+  std::uint16_t l2_ways = 5;        ///< l2_entries / l2_ways must be a power of two
+  std::uint16_t walk_entries = 64;  ///< of each walk cache, direct-mapped; a power of two
+};
+
+/// Where a lookup found its entry.
+enum class tlb_level : std::uint8_t { miss, l1, l2 };
+
+struct tlb_counts {
+  std::uint64_t l1_hits = 0;
+  std::uint64_t l2_hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t walk_hits = 0;  ///< walk cache, both kinds
+  std::uint64_t walk_misses = 0;
+};
+
+/// What the walk cache knows about an intermediate address: a level 3 table, or a block.
+struct stage2_cached {
+  table_page* table = nullptr;  ///< level 3 table, or the table that holds the block entry
+  descriptor block{};           ///< the block leaf; zero when `table` is a level 3 table
+  level lvl = level::l3;        ///< level of the block
+  std::uint32_t index = 0;      ///< of the block's entry in `table`
+};
+
+/// Two-level TLB and walk caches, tagged by VMID and ASID.
+///
+/// Every entry is treated as non-global (nG set). Addresses are those of TTBR0_EL1: up to 48 bits.
+class tlb {
+ public:
+  /// Throws std::invalid_argument for a geometry that breaks the limits above.
+  explicit tlb(const tlb_geometry& geometry = {}, granule g = granule_4k);
+
+  struct hit {
+    tlb_level where = tlb_level::miss;
+    tlb_entry entry{};
+  };
+  /// The entry for `va`, whatever its permissions (see tlb_entry::permits). An L2 hit moves into
+  /// L1.
+  hit lookup(engine::gva va, engine::asid a, engine::vmid v) {
+    const std::uint64_t ctx = context(a, v);
+    for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
+      const level l = class_level(classes);
+      const std::uint64_t t = tag(va, l, ctx);
+      for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
+        if (l1_tags_[i] == t) {
+          ++counts_.l1_hits;
+          return {tlb_level::l1, l1_data_[i]};
+        }
+      }
+    }
+    return lookup_l2(va, ctx);
+  }
+  /// Adds a translation of `va`; `e` must cover it. Replaces an entry of the same tag.
+  void insert(engine::gva va, engine::asid a, engine::vmid v, tlb_entry e) {
+    const std::uint64_t t = tag(va, e.size(), context(a, v));
+    classes_ |= 1U << to_int(e.size());
+    insert_l2(t, e);
+    insert_l1(t, e);
+  }
+
+  /// Walk cache, stage 1: the level 3 table for `va`, or null.
+  const engine::ipa* find_stage1_table(engine::gva va, engine::asid a, engine::vmid v) {
+    const std::uint64_t key = walk_key(va.value(), context(a, v));
+    const stage1_slot& s = stage1_walks_[walk_slot(va.value())];
+    if (s.key != key) return count_walk_miss();
+    ++counts_.walk_hits;
+    return &s.table;
+  }
+  void insert_stage1_table(engine::gva va, engine::asid a, engine::vmid v, engine::ipa table) {
+    stage1_walks_[walk_slot(va.value())] = {walk_key(va.value(), context(a, v)), table};
+  }
+  /// Walk cache, stage 2: what is known about `at`, or null.
+  const stage2_cached* find_stage2(engine::ipa at, engine::vmid v) {
+    const stage2_slot& s = stage2_walks_[walk_slot(at.value())];
+    if (s.key != walk_key(at.value(), stage2_context(v))) {
+      ++counts_.walk_misses;
+      return nullptr;
+    }
+    ++counts_.walk_hits;
+    return &s.cached;
+  }
+  void insert_stage2(engine::ipa at, engine::vmid v, const stage2_cached& c) {
+    if (c.block.counted() && c.lvl != level::l2) has_large_blocks_ = true;
+    stage2_walks_[walk_slot(at.value())] = {walk_key(at.value(), stage2_context(v)), c};
+  }
+
+  /// TLBI IPAS2E1: stage-2-only entries for `at`.
+  void invalidate_ipa(engine::vmid v, engine::ipa at);
+  /// TLBI RIPAS2E1: stage-2-only entries in [at, at + n).
+  void invalidate_range(engine::vmid v, engine::ipa at, engine::bytes n);
+  /// TLBI VMALLE1: all stage-1 and combined entries of the VMID. O(1) for a VM with one ASID.
+  void invalidate_stage1(engine::vmid v);
+  /// TLBI VMALLS12E1: everything of the VMID.
+  void invalidate_vmid(engine::vmid v);
+  /// TLBI VAE1: the entries for one page of one ASID.
+  void invalidate_va(engine::gva va, engine::asid a, engine::vmid v);
+  /// TLBI ALLE1: everything.
+  void invalidate_all();
+
+  [[nodiscard]] const tlb_counts& counts() const { return counts_; }
+  [[nodiscard]] const tlb_geometry& geometry() const { return geometry_; }
+  /// Bytes of host memory in use.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  // A tag is {VA >> 12 with the entry's offset bits cleared: 36 bits, level: 2, context: 26}.
+  // A context number stands for one (VMID, ASID) between two invalidations; numbers are never used
+  // twice until they run out, so giving out a new one drops all old entries at once.
+  static constexpr unsigned context_bits = 26;
+  static constexpr std::uint64_t max_context = (std::uint64_t{1} << context_bits) - 1;
+  static constexpr unsigned nobody = 0xFF;
+  struct context_record {
+    std::uint32_t key;  // VMID << 16 | ASID
+    std::uint64_t number;
+  };
+  struct stage1_slot {
+    std::uint64_t key = 0;
+    engine::ipa table{};
+  };
+  struct stage2_slot {
+    std::uint64_t key = 0;
+    stage2_cached cached{};
+  };
+
+  static level class_level(unsigned classes) { return static_cast<level>(__builtin_ctz(classes)); }
+  std::uint64_t tag(engine::gva va, level l, std::uint64_t ctx) const {
+    const unsigned shift = shifts_[to_int(l)];
+    return (va.value() >> shift << shift >> 12 << (context_bits + 2)) |
+           static_cast<std::uint64_t>(to_int(l)) << context_bits | ctx;
+  }
+  /// Virtual page number of a tag in units of its own size.
+  std::uint64_t page_number(std::uint64_t t) const {
+    return t >> (context_bits + 2) << 12 >> shifts_[t >> context_bits & 3];
+  }
+  std::uint64_t bucket(std::uint64_t t) const { return page_number(t) & bucket_mask_; }
+  std::uint64_t l2_set(std::uint64_t t) const { return page_number(t) & set_mask_; }
+  std::uint64_t walk_slot(std::uint64_t address) const {
+    return address >> walk_shift_ & walk_mask_;
+  }
+  std::uint64_t walk_key(std::uint64_t address, std::uint64_t ctx) const {
+    return address >> walk_shift_ << (context_bits + 2) | ctx;
+  }
+  std::uint64_t context(engine::asid a, engine::vmid v) {
+    const std::uint32_t key = std::uint32_t{v.value()} << 16 | a.value();
+    if (key == current_.key && current_.number != 0) [[likely]]
+      return current_.number;
+    return find_context(key);
+  }
+  std::uint64_t stage2_context(engine::vmid v) {
+    if (v.value() == stage2_current_.key && stage2_current_.number != 0) [[likely]]
+      return stage2_current_.number;
+    return find_stage2_context(v.value());
+  }
+  const engine::ipa* count_walk_miss() {
+    ++counts_.walk_misses;
+    return nullptr;
+  }
+  void insert_l1(std::uint64_t t, tlb_entry e) {
+    const std::uint64_t b = bucket(t);
+    for (unsigned i = l1_heads_[b]; i != nobody; i = l1_next_[i]) {
+      if (l1_tags_[i] == t) {
+        l1_data_[i] = e;
+        return;
+      }
+    }
+    const unsigned victim = l1_victim_;
+    l1_victim_ = victim + 1 == geometry_.l1_entries ? 0 : victim + 1;
+    if (l1_tags_[victim] != 0) unlink_l1(victim);
+    l1_tags_[victim] = t;
+    l1_data_[victim] = e;
+    l1_next_[victim] = l1_heads_[b];
+    l1_heads_[b] = static_cast<std::uint8_t>(victim);
+  }
+  void unlink_l1(unsigned i) {
+    std::uint8_t* link = &l1_heads_[bucket(l1_tags_[i])];
+    while (*link != i) link = &l1_next_[*link];
+    *link = l1_next_[i];
+    l1_tags_[i] = 0;
+  }
+  void insert_l2(std::uint64_t t, tlb_entry e) {
+    const std::uint64_t set = l2_set(t);
+    std::uint64_t* tags = &l2_tags_[set * geometry_.l2_ways];
+    unsigned way = 0;
+    while (way < geometry_.l2_ways && tags[way] != t) ++way;
+    if (way == geometry_.l2_ways) {
+      way = l2_victims_[set];
+      l2_victims_[set] = static_cast<std::uint8_t>(way + 1U == geometry_.l2_ways ? 0 : way + 1U);
+    }
+    tags[way] = t;
+    l2_data_[set * geometry_.l2_ways + way] = e;
+  }
+  hit lookup_l2(engine::gva va, std::uint64_t ctx) {
+    for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
+      const std::uint64_t t = tag(va, class_level(classes), ctx);
+      const std::uint64_t first = l2_set(t) * geometry_.l2_ways;
+      for (unsigned way = 0; way < geometry_.l2_ways; ++way) {
+        if (l2_tags_[first + way] == t) {
+          ++counts_.l2_hits;
+          const tlb_entry e = l2_data_[first + way];
+          insert_l1(t, e);
+          return {tlb_level::l2, e};
+        }
+      }
+    }
+    ++counts_.misses;
+    return {};
+  }
+  std::uint64_t find_context(std::uint32_t key);
+  std::uint64_t find_stage2_context(std::uint32_t key);
+  std::uint64_t new_context();
+  void clear();
+
+  tlb_geometry geometry_;
+  granule g_;
+  unsigned shifts_[4];   // by level
+  unsigned walk_shift_;  // what one level 3 table spans
+  std::uint64_t bucket_mask_, set_mask_, walk_mask_;
+  unsigned classes_ = 0;  // bit per level of which entries may exist
+  unsigned l1_victim_ = 0;
+  context_record current_{0, 0};
+  context_record stage2_current_{0, 0};
+  std::uint64_t last_context_ = 0;
+  bool has_large_blocks_ = false;
+  tlb_counts counts_;
+  std::vector<std::uint8_t> l1_heads_, l1_next_;
+  std::vector<std::uint64_t> l1_tags_;
+  std::vector<tlb_entry> l1_data_;
+  std::vector<std::uint64_t> l2_tags_;
+  std::vector<tlb_entry> l2_data_;
+  std::vector<std::uint8_t> l2_victims_;
+  std::vector<stage1_slot> stage1_walks_;
+  std::vector<stage2_slot> stage2_walks_;
+  std::vector<context_record> contexts_;
+  std::vector<context_record> stage2_contexts_;
+};
+
+}  // namespace hvsim::mmu
