@@ -37,20 +37,12 @@ words split(std::string_view text) {
   return parts;
 }
 
-std::string listed(const words& all) {
-  std::string out;
-  for (const auto& w : all) out += std::string(out.empty() ? "" : ", ") + w;
-  return out;
-}
-
 selector_info field(std::string_view word, const words& counts, const words& times) {
   if (has(counts, word)) return {dimension::count, {}};
   if (has(times, word)) return {dimension::time, {}};
   words all = counts;
   all.insert(all.end(), times.begin(), times.end());
-  std::string message = "unknown field '" + std::string(word) + "'";
-  if (auto near = nearest(word, all)) message += "; did you mean '" + *near + "'?";
-  return {{}, message + "; expected one of: " + listed(all)};
+  return {{}, unknown_word("field", word, all)};
 }
 
 value_or_error<quantity> read_quantity(const node& n, dimension what) {
@@ -95,14 +87,15 @@ class item_reader {
       if (!has(item_keys, key.scalar))
         out_.add(key.where, join(path_, key.scalar), unknown_key(key.scalar, item_keys));
     e_.where = item_.where;
-    dimension what = read_selectors();
+    std::optional<dimension> what = read_selectors();
     e_.over = read_overrides("over");
     e_.against = read_overrides("against");
     if ((find(item_, "over") == nullptr) != (find(item_, "against") == nullptr))
       complain(item_, "", "'over' and 'against' come together: one run divided by the other");
     if (!e_.over.empty() && !e_.ratio_to.empty())
       complain(item_, "", "'ratio_to' and 'over' exclude each other");
-    if (e_.is_ratio()) what = dimension::ratio;
+    if (find(item_, "ratio_to") || find(item_, "over") || find(item_, "against"))
+      what = dimension::ratio;
     e_.equals = number("equals", what);
     e_.value = number("value", what);
     e_.min = number("min", what);
@@ -127,8 +120,9 @@ class item_reader {
     return n->scalar;
   }
 
-  dimension read_selectors() {
-    dimension what = dimension::count;
+  // What `what` measures, if that is known.
+  std::optional<dimension> read_selectors() {
+    std::optional<dimension> what;
     e_.what = text("what");
     if (find(item_, "what") == nullptr)
       complain(item_, "", "'what' is missing; expected a selector such as time.dirty1");
@@ -139,7 +133,7 @@ class item_reader {
       if (!info.what)
         complain(*find(item_, key), key, info.error);
       else if (key == "what")
-        what = *info.what;
+        what = info.what;
       else
         e_.ratio_to = selector;
       if (info.what == dimension::text && (key == "ratio_to" || find(item_, "ratio_to")))
@@ -177,10 +171,10 @@ class item_reader {
     return result;
   }
 
-  std::optional<quantity> number(std::string_view key, dimension what) {
+  std::optional<quantity> number(std::string_view key, std::optional<dimension> what) {
     const node* n = find(item_, key);
-    if (n == nullptr) return std::nullopt;
-    auto q = read_quantity(*n, what);
+    if (n == nullptr || !what) return std::nullopt;
+    auto q = read_quantity(*n, *what);
     if (!q) complain(*n, key, q.error);
     return q.value;
   }
@@ -196,7 +190,7 @@ class item_reader {
       e_.tolerance_ppm = *ppm.value;
   }
 
-  void check_form(dimension what) {
+  void check_form(std::optional<dimension> what) {
     auto written = [&](std::string_view key) { return find(item_, key) != nullptr; };
     int forms = (written("equals") ? 1 : 0) + (written("value") ? 1 : 0) +
                 (written("min") || written("max") ? 1 : 0);
@@ -260,9 +254,7 @@ selector_info check_selector(std::string_view selector) {
   if (root == "fault_latency")
     return parts_are(2, 2) ? field(parts[1], {"count"}, latency_times)
                            : malformed("fault_latency.FIELD");
-  std::string message = "unknown selector " + shown;
-  if (auto near = nearest(root, roots)) message += "; did you mean '" + *near + "'?";
-  return {{}, message + "; expected one that starts with: " + listed(roots)};
+  return {{}, unknown_word("selector", root, roots, "expected one that starts with")};
 }
 
 std::vector<expectation> read_expectations(const node& list, const registry::catalogue& catalogue,

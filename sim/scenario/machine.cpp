@@ -57,10 +57,9 @@ void read_kind(const node& entry, const std::string& path, cost_info& info, sink
     info.kind = *k;
     return;
   }
-  std::string message = "unknown kind " + shape(*kind);
-  if (auto near = nearest(kind->scalar, kind_names)) message += "; did you mean '" + *near + "'?";
   out.add(kind->where, join(path, "kind"),
-          message + "; expected one of: published, derived, fitted");
+          is_scalar(*kind) ? unknown_word("kind", kind->scalar, kind_names)
+                           : "expected one of: published, derived, fitted; got " + shape(*kind));
 }
 
 void read_source(const node& entry, const std::string& path, cost_info& info, sink& out) {
@@ -185,11 +184,8 @@ std::optional<machine_profile> load_profile(const node& name_node, const std::st
     if (!tree) return std::nullopt;
     return read_profile(*tree, catalogue, out);
   }
-  std::string message = "unknown machine '" + name + "'";
-  if (auto near = nearest(name, names)) message += "; did you mean '" + *near + "'?";
-  message += "; expected the path of a .yaml file or one of:";
-  for (const auto& n : names) message += " " + n;
-  out.add(name_node.where, "machine", message);
+  out.add(name_node.where, "machine",
+          unknown_word("machine", name, names, "expected the path of a .yaml file or one of"));
   return std::nullopt;
 }
 

@@ -84,7 +84,8 @@ class reader {
     node parameters;
     parameters.what = node::kind::mapping;
     for (const auto& [key, value] : root.members)
-      if (common_.known(key.scalar) || common_.is_prefix(key.scalar))
+      if (key.scalar.find('.') == std::string::npos &&
+          (common_.known(key.scalar) || common_.is_prefix(key.scalar)))
         parameters.members.emplace_back(key, value);
     read_parameters(parameters, "", common_, nullptr);
     // The preset's name is wanted before the defaults that it changes.
@@ -110,11 +111,7 @@ class reader {
       return {k.values.begin(), k.values.end()};
     }
     if (names.empty() || name.empty()) return {};
-    std::string message = "unknown kernel preset '" + name + "'";
-    if (auto near = nearest(name, names)) message += "; did you mean '" + *near + "'?";
-    message += "; expected one of:";
-    for (const auto& n : names) message += " " + n;
-    out_.add(s_.where(key), std::string(key), message);
+    out_.add(s_.where(key), std::string(key), unknown_word("kernel preset", name, names));
     return {};
   }
 
@@ -137,9 +134,7 @@ class reader {
       if (w.name == type->scalar) info = &w;
     }
     if (info == nullptr) {
-      std::string message = "unknown workload " + shape(*type);
-      if (auto near = nearest(type->scalar, names)) message += "; did you mean '" + *near + "'?";
-      out_.add(type->where, "workload.type", message + "; expected one of: " + workload_names());
+      out_.add(type->where, "workload.type", unknown_word("workload", type->scalar, names));
       return;
     }
     s_.workload = info->name;

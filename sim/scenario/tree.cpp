@@ -36,7 +36,11 @@ struct anchored {
 // Builds one tree from yaml-cpp's events. Marks are 0-based there, positions 1-based here.
 class tree_builder final : public YAML::EventHandler {
  public:
-  explicit tree_builder(std::string filename) : filename_(std::move(filename)) {}
+  tree_builder(std::string filename, std::string_view text)
+      : filename_(std::move(filename)), text_(text) {
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if (text[i] == '\n') line_starts_.push_back(i + 1);
+  }
 
   [[nodiscard]] node take() { return std::move(root_); }
   [[nodiscard]] bool complete() const { return complete_; }
@@ -56,6 +60,7 @@ class tree_builder final : public YAML::EventHandler {
                 const std::string& value) override {
     check_tag(mark, tag, {"str", "int", "float", "bool", "null"});
     bool quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    if (quoted) check_closed(mark);
     add_leaf(mark, value, quoted, anchor);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -94,6 +99,34 @@ class tree_builder final : public YAML::EventHandler {
     for (auto name : allowed)
       if (tag == "tag:yaml.org,2002:" + std::string(name)) return;
     throw refused{at(mark), "the tag '" + tag.substr(0, 60) + "' is not supported here"};
+  }
+  // yaml-cpp accepts a quote that the end of the file cuts off.
+  void check_closed(const YAML::Mark& mark) const {
+    auto line = static_cast<std::size_t>(std::max(mark.line, 0));
+    if (line >= line_starts_.size()) return;
+    std::size_t at = line_starts_[line] + static_cast<std::size_t>(std::max(mark.column, 0));
+    // An anchor or a tag may stand before the quote.
+    while (at < text_.size() && (text_[at] == '&' || text_[at] == '!')) {
+      at = text_.find_first_of(" \t\n", at);
+      at = at == std::string_view::npos ? text_.size() : text_.find_first_not_of(" \t\n", at);
+    }
+    if (at >= text_.size() || (text_[at] != '"' && text_[at] != '\'')) return;
+    char quote = text_[at];
+    for (std::size_t i = at + 1; i < text_.size(); ++i) {
+      if (quote == '"' && text_[i] == '\\') {
+        ++i;
+      } else if (text_[i] == quote) {
+        bool doubled = quote == '\'' && i + 1 < text_.size() && text_[i + 1] == quote;
+        if (!doubled) return;
+        ++i;
+      }
+    }
+    throw refused{at_position(at), "YAML syntax error: this quote is never closed"};
+  }
+  [[nodiscard]] position at_position(std::size_t offset) const {
+    auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+    return {filename_, static_cast<int>(next - line_starts_.begin()),
+            static_cast<int>(offset - *(next - 1)) + 1};
   }
   void spend(const YAML::Mark& mark, std::size_t n) {
     nodes_ += n;
@@ -151,12 +184,16 @@ class tree_builder final : public YAML::EventHandler {
         throw refused{n.where, "merge keys ('<<') are not supported; write the keys out"};
       f.key = std::move(n);
     } else {
+      // yaml-cpp marks a missing value where the next token starts, often on another line.
+      if (is_null(n)) n.where = f.key->where;
       f.tree.members.emplace_back(std::move(*f.key), std::move(n));
       f.key.reset();
     }
   }
 
   std::string filename_;
+  std::string_view text_;
+  std::vector<std::size_t> line_starts_{0};
   std::vector<frame> stack_;
   std::map<YAML::anchor_t, anchored> anchors_;
   node root_;
@@ -185,13 +222,16 @@ void drop_duplicates(node& n, const std::string& path, sink& out) {
   n.members = std::move(kept);
 }
 
-std::string syntax_message(const YAML::ParserException& e, std::string_view text) {
+registry::diagnostic syntax_error(const YAML::ParserException& e, position where,
+                                  std::string_view text) {
   std::string message = "YAML syntax error: " + e.msg;
-  std::string_view line = line_of(text, e.mark.line + 1);
-  std::string_view blank = line.substr(0, line.find_first_not_of(" \t"));
-  if (blank.find('\t') != std::string_view::npos)
+  std::string_view line = line_of(text, where.line);
+  auto tab = line.substr(0, line.find_first_not_of(" \t")).find('\t');
+  if (tab != std::string_view::npos) {
     message += "; the line is indented by a tab: use spaces";
-  return message;
+    where.column = static_cast<int>(tab) + 1;
+  }
+  return {std::move(where), {}, std::move(message)};
 }
 
 }  // namespace
@@ -224,7 +264,7 @@ std::optional<node> load_tree(std::string_view raw, const std::string& filename,
   if (!text) return std::nullopt;
   out.sources[filename] = *text;
   std::istringstream stream(*text);
-  tree_builder builder(filename);
+  tree_builder builder(filename, *text);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
@@ -233,7 +273,8 @@ std::optional<node> load_tree(std::string_view raw, const std::string& filename,
     out.add(r.where, {}, r.message);
     return std::nullopt;
   } catch (const YAML::ParserException& e) {
-    out.add(builder.at(e.mark), {}, syntax_message(e, *text));
+    auto d = syntax_error(e, builder.at(e.mark), *text);
+    out.add(d.where, {}, d.message);
     return std::nullopt;
   } catch (const YAML::Exception& e) {
     out.add(builder.at(e.mark), {}, "YAML error: " + e.msg);

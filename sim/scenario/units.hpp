@@ -59,4 +59,9 @@ std::string_view name_of(registry::value_type type);
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
+/// "unknown WHAT 'word'; did you mean 'x'? expected one of: x, y, z".
+std::string unknown_word(std::string_view what, std::string_view word,
+                         const std::vector<std::string>& known,
+                         std::string_view expected = "expected one of");
+
 }  // namespace hvsim::scenario

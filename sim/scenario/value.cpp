@@ -102,12 +102,7 @@ value_or_error<value> boolean_value(std::string_view text) {
 value_or_error<value> choice_value(const parameter& p, std::string_view text) {
   if (std::find(p.choices.begin(), p.choices.end(), text) != p.choices.end())
     return {value{std::string(text)}, {}};
-  std::string message = "unknown value " + quoted(text);
-  if (auto near = nearest(text, p.choices)) message += "; did you mean '" + *near + "'?";
-  message += "; expected one of: ";
-  for (std::size_t i = 0; i < p.choices.size(); ++i)
-    message += std::string(i ? ", " : "") + p.choices[i];
-  return {{}, message};
+  return {{}, unknown_word("value", text, p.choices)};
 }
 
 value_or_error<value> list_value(const parameter& p, std::string_view text) {
@@ -186,8 +181,10 @@ std::optional<std::string> nearest(std::string_view word,
     if (c.size() > longest) continue;
     std::size_t limit = std::max<std::size_t>(1, std::max(word.size(), c.size()) / 3);
     std::size_t d = distance(word, c);
-    // A whole word as the start of the candidate, or the other way round, is a likely slip too.
-    bool prefix = word.size() >= 3 && c.size() >= 3 && (c.starts_with(word) || word.starts_with(c));
+    // The same beginning is a likely slip too: vcpu_cnt for vcpus.
+    auto split = std::mismatch(word.begin(), word.end(), c.begin(), c.end());
+    auto shared = static_cast<std::size_t>(split.first - word.begin());
+    bool prefix = shared >= 3 && shared * 3 >= std::min(word.size(), c.size()) * 2;
     if (d > limit && !prefix) continue;
     if (!best || d < best_distance) {
       best = c;
@@ -195,6 +192,25 @@ std::optional<std::string> nearest(std::string_view word,
     }
   }
   return best;
+}
+
+std::string unknown_word(std::string_view what, std::string_view word,
+                         const std::vector<std::string>& known, std::string_view expected) {
+  std::string message = "unknown ";
+  message += what;
+  message += ' ';
+  message += quoted(word);
+  if (auto near = nearest(word, known))
+    message += "; did you mean '" + *near + "'? ";
+  else
+    message += "; ";
+  message += expected;
+  message += ": ";
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (i > 0) message += ", ";
+    message += known[i];
+  }
+  return message;
 }
 
 }  // namespace hvsim::scenario
