@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/reproduce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/report/metrics.hpp"
+#include "sim/scenario/units.hpp"
+
+namespace hvsim::experiment {
+namespace {
+
+double in_unit(engine::duration t, table_unit unit) {
+  const auto ps = static_cast<double>(t.ps());
+  return unit == table_unit::milliseconds ? ps / 1e9 : ps / 1e12;
+}
+
+/// The names that the user gave, checked against those that exist; all if none was given.
+template <class Items, class Name>
+std::vector<std::size_t> chosen(const std::vector<std::string>& wanted, const Items& items,
+                                Name name, const std::string& what) {
+  std::vector<std::size_t> out;
+  std::vector<std::string> known;
+  for (const auto& item : items) known.push_back(name(item));
+  for (const std::string& w : wanted) {
+    const auto at = std::find(known.begin(), known.end(), w);
+    if (at == known.end()) {
+      std::string message = fmt::format("no {} '{}'", what, w);
+      if (const auto near = scenario::nearest(w, known))
+        message += fmt::format("; did you mean '{}'?", *near);
+      throw config_error(fmt::format("{} Known: {}", message, fmt::join(known, ", ")));
+    }
+    out.push_back(static_cast<std::size_t>(at - known.begin()));
+  }
+  if (wanted.empty())
+    for (std::size_t i = 0; i < known.size(); ++i) out.push_back(i);
+  return out;
+}
+
+/// "5.18-rc2+x" as part of a file name.
+std::string slug(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '.';
+    out += plain ? c : '-';
+  }
+  return out;
+}
+
+std::vector<report::named_time> largest_first(const report::run_result& r,
+                                              const std::string& time) {
+  std::vector<report::named_time> parts = r.breakdown;
+  for (const auto& p : r.phases)
+    if (p.name == time) parts = p.breakdown;
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  return parts;
+}
+
+/// Where the result of one cell comes from: a run of the batch for each seed.
+struct planned_cell {
+  std::size_t x;
+  std::vector<std::size_t> runs;
+};
+
+class reproducer {
+ public:
+  reproducer(const published& paper, const loader& load, const runner& run,
+             const reproduce_options& options)
+      : batch_(load, run) {
+    out_.paper = paper;
+    out_.options = options;
+    if (options.scale < 1) throw config_error("the scale must be 1 or more");
+    if (options.seeds < 1) throw config_error("the number of seeds must be 1 or more");
+  }
+
+  reproduction make() {
+    plan();
+    out_.planned_runs = batch_.size();
+    const std::vector<run_outcome>& outcomes = batch_.run(out_.options.pool);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (outcomes[i].result) out_.runs.push_back({names_.at(i), *outcomes[i].result});
+      if (!outcomes[i].error.empty())
+        out_.failures.push_back(fmt::format("{}: {}", names_.at(i), outcomes[i].error));
+    }
+    std::size_t next = 0;
+    for (reproduced_table& t : out_.tables)
+      for (reproduced_series& s : t.series)
+        for (reproduced_cell& c : s.cells) fill(t, s, c, plans_[next++], outcomes);
+    return std::move(out_);
+  }
+
+ private:
+  void plan() {
+    const published& paper = out_.paper;
+    std::vector<std::string> placements = {""};
+    if (!paper.placement_key.empty()) {
+      const auto same = [](const std::string& s) { return s; };
+      chosen(out_.options.placements, paper.placements, same, "placement");
+      placements = out_.options.placements;
+      if (placements.empty()) placements = {paper.placements.at(0)};
+    }
+    const auto tables = chosen(
+        out_.options.tables, paper.tables, [](const auto& t) { return t.key; }, "table");
+    for (const std::string& placement : placements)
+      for (std::size_t t : tables) plan_table(t, placement);
+  }
+
+  void plan_table(std::size_t index, const std::string& placement) {
+    const published_table& table = out_.paper.tables[index];
+    if (table.unit == table_unit::other)
+      throw config_error(fmt::format("table '{}' is in {}, which is no time: it cannot be run",
+                                     table.key, table.unit_name));
+    reproduced_table result{index, placement, {}};
+    for (std::size_t s = 0; s < table.series.size(); ++s) {
+      reproduced_series column{s, {}};
+      for (std::size_t x = 0; x < table.xs.size(); ++x) {
+        if (shown_value(table.series[s], x) == nullptr) continue;
+        column.cells.push_back({});
+        column.cells.back().x = x;
+        column.cells.back().role = table.series[s].roles[x];
+        plans_.push_back(plan_cell(table, table.series[s], x, placement));
+      }
+      result.series.push_back(std::move(column));
+    }
+    out_.tables.push_back(std::move(result));
+  }
+
+  planned_cell plan_cell(const published_table& table, const published_series& series,
+                         std::size_t x, const std::string& placement) {
+    planned_cell cell{x, {}};
+    for (int seed = 1; seed <= out_.options.seeds; ++seed) {
+      std::vector<std::string> sets = series.sets;
+      sets.push_back(fmt::format("{}={}", table.x_key, table.xs[x]));
+      if (!placement.empty())
+        sets.push_back(fmt::format("{}={}", out_.paper.placement_key, placement));
+      sets.push_back(fmt::format("seed={}", seed));
+      if (const std::int64_t size = scaled_size(table); size != 0)
+        sets.push_back(fmt::format("{}={}", table.size_key, scenario::format_size(size)));
+      sets.insert(sets.end(), out_.options.sets.begin(), out_.options.sets.end());
+      const std::size_t before = batch_.size();
+      const std::size_t run = batch_.add(table.scenario, sets, static_cast<double>(table.xs[x]));
+      if (batch_.size() > before)
+        names_[run] = slug(fmt::format("{}.{}.{}{}{}.seed{}", table.key, series.key, table.xs[x],
+                                       placement.empty() ? "" : ".", placement, seed));
+      cell.runs.push_back(run);
+    }
+    return cell;
+  }
+
+  [[nodiscard]] std::int64_t scaled_size(const published_table& table) const {
+    if (out_.options.scale == 1 || table.size_key.empty()) return 0;
+    const auto full = scenario::parse_size(table.size_value);
+    if (!full) throw config_error(fmt::format("table '{}': {}", table.key, full.error));
+    return *full.value / out_.options.scale;
+  }
+
+  void fill(const reproduced_table& t, const reproduced_series& s, reproduced_cell& c,
+            const planned_cell& plan, const std::vector<run_outcome>& outcomes) {
+    const published_table& table = out_.paper.tables[t.table];
+    const published_series& series = table.series[s.series];
+    const std::int64_t scale = table.size_key.empty() ? 1 : out_.options.scale;
+    std::vector<double> by_seed;
+    for (std::size_t run : plan.runs) {
+      if (!outcomes[run].result) continue;
+      const auto time = report::find_time(*outcomes[run].result, table.time);
+      if (!time) {
+        out_.failures.push_back(
+            fmt::format("{}: the workload reports no time '{}'", names_.at(run), table.time));
+        continue;
+      }
+      by_seed.push_back(in_unit(*time * scale, table.unit));
+      if (run != plan.runs.front()) continue;
+      c.simulated = *time * scale;
+      c.value = by_seed.back();
+      c.breakdown = largest_first(*outcomes[run].result, table.time);
+    }
+    c.run_errors.resize(out_.paper.runs.size());
+    if (!c.value) return;
+    c.seed_spread = spread_percent(by_seed);
+    std::vector<double> all;
+    for (std::size_t r = 0; r < series.values.size(); ++r) {
+      const auto& value = series.values[r][c.x];
+      if (!value) continue;
+      all.push_back(value->value);
+      c.run_errors[r] = error_percent(*c.value, value->value);
+    }
+    c.outside = outside_percent(*c.value, all);
+  }
+
+  batch batch_;
+  reproduction out_;
+  std::vector<planned_cell> plans_;
+  std::map<std::size_t, std::string> names_;
+};
+
+const reproduced_cell* cell_at(const published& paper, const reproduced_table& t,
+                               const std::string& key, std::size_t x) {
+  for (const reproduced_series& s : t.series) {
+    if (paper.tables[t.table].series[s.series].key != key) continue;
+    for (const reproduced_cell& c : s.cells)
+      if (c.x == x) return &c;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+reproduction reproduce(const published& paper, const loader& load, const runner& run,
+                       const reproduce_options& options) {
+  return reproducer(paper, load, run, options).make();
+}
+
+const published_value* shown_value(const published_series& s, std::size_t x) {
+  for (const auto& run : s.values)
+    if (run[x]) return &*run[x];
+  return nullptr;
+}
+
+error_summary series_errors(const reproduced_series& s, std::optional<cell_role> role,
+                            std::optional<std::size_t> run) {
+  std::vector<double> errors;
+  for (const reproduced_cell& c : s.cells) {
+    if (role && c.role != *role) continue;
+    const std::optional<double> e = run ? c.run_errors.at(*run) : c.outside;
+    if (e) errors.push_back(*e);
+  }
+  return summarise(errors);
+}
+
+speed_up speed_up_at(const published& paper, const reproduced_table& t, std::size_t x) {
+  const published_table& table = paper.tables[t.table];
+  speed_up out;
+  out.published.resize(paper.runs.size());
+  const published_series* base = table.find(table.baseline);
+  const published_series* changed = table.find(table.changed);
+  if (base == nullptr || changed == nullptr) return out;
+  for (std::size_t r = 0; r < paper.runs.size(); ++r)
+    if (base->values[r][x] && changed->values[r][x])
+      out.published[r] = base->values[r][x]->value / changed->values[r][x]->value;
+  const reproduced_cell* a = cell_at(paper, t, table.baseline, x);
+  const reproduced_cell* b = cell_at(paper, t, table.changed, x);
+  if (a != nullptr && b != nullptr && a->value && b->value && *b->value > 0)
+    out.simulated = *a->value / *b->value;
+  return out;
+}
+
+}  // namespace hvsim::experiment

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs every cell of a published comparison and sets the results beside it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/experiment/batch.hpp"
+#include "sim/experiment/cell_error.hpp"
+#include "sim/experiment/published.hpp"
+
+namespace hvsim::experiment {
+
+struct reproduce_options {
+  std::vector<std::string> tables;      ///< keys; empty: all
+  std::vector<std::string> placements;  ///< empty: the first of the published file
+  int seeds = 1;                        ///< runs of each cell, seeds 1 to this
+  std::vector<std::string> sets;        ///< overrides of every run, applied last
+  std::int64_t scale = 1;  ///< divides the size of tables that name one; times are multiplied back
+  pool_options pool;
+};
+
+/// One simulated cell. Errors are absent where nothing was published, everything is absent where
+/// the run did not finish.
+struct reproduced_cell {
+  std::size_t x = 0;  ///< index into published_table::xs
+  cell_role role = cell_role::predicted;
+  std::optional<engine::duration> simulated;      ///< seed 1
+  std::optional<double> value;                    ///< the same in the table's unit
+  std::vector<std::optional<double>> run_errors;  ///< percent, by published run
+  std::optional<double> outside;                  ///< percent outside the interval of the runs
+  double seed_spread = 0;                         ///< percent between the seeds
+  std::vector<report::named_time> breakdown;      ///< of the phase, largest first
+};
+
+struct reproduced_series {
+  std::size_t series = 0;  ///< index into published_table::series
+  std::vector<reproduced_cell> cells;
+};
+
+struct reproduced_table {
+  std::size_t table = 0;  ///< index into published::tables
+  std::string placement;  ///< empty if the comparison has none
+  std::vector<reproduced_series> series;
+};
+
+struct finished_run {
+  std::string name;  ///< unique, usable as a file name
+  report::run_result result;
+};
+
+struct reproduction {
+  published paper;
+  reproduce_options options;
+  std::vector<reproduced_table> tables;  ///< by placement, then table
+  std::vector<finished_run> runs;        ///< in the order of the cells
+  std::size_t planned_runs = 0;
+  std::vector<std::string> failures;  ///< runs that failed, with the reason
+  [[nodiscard]] bool complete() const { return runs.size() == planned_runs; }
+};
+
+/// A cell that the seeds move by more than this many percent is marked.
+inline constexpr double marked_spread_percent = 2;
+
+/// Makes the runs and the comparison. Cells without a published value are not run; cells that need
+/// the same run share it. The same result for any number of jobs. Throws config_error (unknown
+/// table or placement, a scenario that does not parse, a table whose unit is no time).
+reproduction reproduce(const published& paper, const loader& load, const runner& run,
+                       const reproduce_options& options);
+
+/// The published value that a cell is shown against: of the first run that has one.
+const published_value* shown_value(const published_series& s, std::size_t x);
+
+/// Magnitudes over the cells of a series that have `role` (or any), against one published run or
+/// against the interval (`run` absent).
+error_summary series_errors(const reproduced_series& s, std::optional<cell_role> role,
+                            std::optional<std::size_t> run);
+
+/// Baseline over changed at one x; absent if a side is missing.
+struct speed_up {
+  std::optional<double> simulated;
+  std::vector<std::optional<double>> published;  ///< by published run
+};
+speed_up speed_up_at(const published& paper, const reproduced_table& t, std::size_t x);
+
+}  // namespace hvsim::experiment

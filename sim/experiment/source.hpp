@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the experiments get scenarios and run them, as functions that a test can replace.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/experiment/run.hpp"
+#include "sim/report/result.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace hvsim::experiment {
+
+/// A scenario, a published table or an option is wrong. The message is ready to be shown: for
+/// scenarios it holds every diagnostic with its position.
+class config_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Loads the scenario in `file` with "dotted.key=value" strings applied after it. Throws
+/// config_error. Called from the thread that plans the runs.
+using loader = std::function<scenario::scenario(const std::string& file,
+                                                const std::vector<std::string>& sets)>;
+
+/// Runs one scenario; `experiment::run` is one. Called from several threads at a time.
+using runner =
+    std::function<report::run_result(const scenario::scenario& s, const run_options& options)>;
+
+}  // namespace hvsim::experiment
