@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the kernel reaches stage-2 tables: charges time, keeps order, counts calls.
+#pragma once
+
+#include "mmu/stage2_ops.hpp"
+#include "sim/hypervisor/vm.hpp"
+
+namespace hvsim::hypervisor {
+
+/// The port of mmu's stage-2 operations for one caller (abort handler, ioctl or RCU callback).
+/// Short-lived; belongs to the caller's fiber.
+class table_port {
+ public:
+  /// `local`: whose TLBs a local invalidation reaches (null: nobody's, an ioctl thread).
+  /// `who`: the vCPU for which private chunks need no sync (nullopt: the main thread, which syncs
+  /// always; that costs nothing while the vCPUs wait).
+  table_port(vm& v, machine::cpu& c, memcache* cache, vcpu::vcpu* local, bool private_chunk)
+      : vm_(v), c_(c), t_(*c.thread), cache_(cache), local_(local), private_(private_chunk) {}
+
+  mmu::descriptor load(const mmu::entry_ref& e) {
+    if (!private_) {
+      // Upper levels are only ever filled while vCPUs run, so a table that is there stays there.
+      if (mmu::to_int(e.lvl) <= 1 && !vm_.tables_may_vanish && !t_.owner().exploring()) {
+        const mmu::descriptor d = e.in_memory();
+        if (d.is_table(e.lvl)) return d;
+      }
+      t_.sync();
+    } else if (mmu::to_int(e.lvl) <= 1 && !e.in_memory().is_table(e.lvl)) [[unlikely]] {
+      t_.sync();  // an upper entry spans other vCPUs' chunks
+    }
+    mmu::table_memory::check_access(e.table);
+    return e.in_memory();
+  }
+  void store(const mmu::entry_ref& e, mmu::descriptor d) {
+    order(e);
+    t_.advance(engine::part::table_work, costs().table_update.mean);
+    e.in_memory() = d;
+  }
+  bool compare_exchange(const mmu::entry_ref& e, mmu::descriptor expected,
+                        mmu::descriptor desired) {
+    order(e);
+    t_.advance(engine::part::table_work, costs().table_update.mean);
+    if (e.in_memory() != expected) return false;
+    e.in_memory() = desired;
+    return true;
+  }
+  mmu::descriptor exchange(const mmu::entry_ref& e, mmu::descriptor desired) {
+    order(e);
+    t_.advance(engine::part::table_work, costs().table_update.mean);
+    const mmu::descriptor old = e.in_memory();
+    e.in_memory() = desired;
+    return old;
+  }
+
+  mmu::table_page* alloc_table(mmu::level l) {
+    vm_.counters_.add(event::zalloc_tbl);
+    if (cache_ == nullptr || cache_->pages == 0) return nullptr;
+    --cache_->pages;
+    t_.advance(engine::part::allocation, costs().table_alloc.mean);
+    return vm_.memory_.alloc(l);
+  }
+  [[nodiscard]] std::size_t tables_available() const {
+    return cache_ == nullptr ? 0 : cache_->pages;
+  }
+  void free_table(mmu::table_page* p) { vm_.memory_.free(p); }
+  void defer_free(mmu::table_page* p, mmu::level l) {
+    vm_.rcu_.call(c_, [&v = vm_, p, l](machine::cpu& softirq) {
+      table_port port(v, softirq, nullptr, nullptr, false);
+      mmu::free_unlinked(port, v.s2_, p, l);
+    });
+  }
+  void defer_put_page(mmu::table_page* p) {
+    vm_.rcu_.call(c_, [&v = vm_, p](machine::cpu& softirq) {
+      table_port port(v, softirq, nullptr, nullptr, false);
+      port.put_page(p);
+    });
+  }
+  void get_page(mmu::table_page* p) { vm_.memory_.get(p); }
+  void put_page(mmu::table_page* p) {
+    vm_.counters_.add(event::put_page);
+    vm_.memory_.put(p);
+  }
+
+  void tlbi_ipa(engine::ipa at, mmu::level_hint hint) {
+    vm_.counters_.add(level_event::tlbi_ipa, recorded(hint));
+    invalidate({vcpu::tlbi::scope::ipa, at, {}}, 2);
+  }
+  void tlbi_ipa_local(engine::ipa at, mmu::level_hint hint) {
+    vm_.counters_.add(level_event::tlbi_ipa_nsh, hint);
+    invalidate_local({vcpu::tlbi::scope::ipa, at, {}}, 2);
+  }
+  void tlbi_vmid() {
+    vm_.counters_.add(event::tlbi_vmid);
+    invalidate({vcpu::tlbi::scope::vmid, {}, {}}, 1);
+  }
+  void tlbi_range(engine::ipa at, engine::bytes n) {
+    vm_.counters_.add(event::tlbi_range);
+    invalidate({vcpu::tlbi::scope::range, at, n}, 2);
+  }
+
+  void clean_dcache(engine::pa, engine::bytes n) {
+    vm_.counters_.add(sized_event::cmo_dcache, n);
+    const machine::cost& line = costs().clean_line;
+    const engine::duration loop =
+        c_.random.perturb(line.mean, line.spread_permille) *
+        static_cast<std::int64_t>(n.value() / 64);
+    if (n > engine::kibibytes(64)) {
+      vm_.machine_.dram().transfer(t_, engine::part::cache_maintenance, loop);
+    } else {
+      t_.advance(engine::part::cache_maintenance, loop);
+    }
+    t_.advance(engine::part::cache_maintenance, costs().clean_barrier.draw(c_.random));
+  }
+  void invalidate_icache(engine::pa, engine::bytes n) {
+    vm_.counters_.add(sized_event::cmo_icache, n);
+    t_.advance(engine::part::cache_maintenance, costs().instruction_barrier.mean);
+  }
+  void dsb_ishst() { t_.advance(engine::part::table_work, costs().table_update.mean); }
+  void relax_cpu() {
+    t_.advance(engine::part::table_work, costs().table_update.mean);
+    t_.sync();
+  }
+
+  void visit(mmu::level) { t_.advance(engine::part::table_work, costs().table_visit.mean); }
+  void put_pte_called() { vm_.counters_.add(event::put_pte); }
+  void break_pte_called() { vm_.counters_.add(event::break_pte); }
+  void create_unlinked_called(mmu::level l) { vm_.counters_.add(level_event::create_unlinked, l); }
+  void free_unlinked_called(mmu::level l) { vm_.counters_.add(level_event::free_unlinked, l); }
+  void split_called(engine::bytes n) { vm_.counters_.add(sized_event::s2_split, n); }
+
+ private:
+  [[nodiscard]] const machine::cost_table& costs() const { return vm_.machine_.costs(); }
+
+  void order(const mmu::entry_ref& e) {
+    if (!private_ || mmu::to_int(e.lvl) <= 1) t_.sync();
+    mmu::table_memory::check_access(e.table);
+  }
+
+  // The unmap walker of 6.1 passes level 0 where it cannot tell.
+  [[nodiscard]] mmu::level_hint recorded(mmu::level_hint hint) const {
+    if (hint || vm_.sw_.unmap_level_unknown) return hint;
+    return mmu::level::l0;
+  }
+
+  void invalidate(const vcpu::tlbi& op, int broadcasts) {
+    if (!vm_.sw_.tlbi_broadcast) {
+      invalidate_local(op, broadcasts);
+      return;
+    }
+    t_.advance(engine::part::tlbi, costs().vmid_switch.mean);
+    for (int i = 0; i < broadcasts; ++i) vm_.machine_.tlbi_broadcast(c_);
+    vm_.tlbi_log_.push(op);
+  }
+  void invalidate_local(const vcpu::tlbi& op, int operations) {
+    t_.advance(engine::part::tlbi, costs().vmid_switch.mean);
+    for (int i = 0; i < operations; ++i) vm_.machine_.tlbi_local(c_);
+    if (local_ != nullptr) local_->apply(op);
+  }
+
+  vm& vm_;
+  machine::cpu& c_;
+  engine::thread& t_;
+  memcache* cache_;
+  vcpu::vcpu* local_;
+  bool private_;
+};
+
+}  // namespace hvsim::hypervisor

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/hypervisor/vm.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/hypervisor/table_port.hpp"
+
+namespace hvsim::hypervisor {
+
+namespace {
+// One batch of stage2_apply_range: the largest block (1 GiB with 4 KiB pages) since Linux 6.1.
+constexpr unsigned batch_shift = 30;
+}  // namespace
+
+vm::vm(engine::engine& e, machine::machine& m, host::mm& process, mmu::table_memory& tables,
+       const switches& sw, const vm_config& config)
+    : engine_(e),
+      machine_(m),
+      mm_(process),
+      memory_(tables),
+      sw_(sw),
+      config_(config),
+      spinlock_(m, "mmu_lock", engine::part::mmu_lock_line, engine::part::mmu_lock_wait),
+      rwlock_(m, "mmu_lock", engine::part::mmu_lock_line, engine::part::mmu_lock_wait),
+      rcu_(e, m, engine::core_id{m.shape().cores() - 1}),
+      caches_(config.vcpus) {
+  sw_.tables.fwb = m.features().fwb;
+  sw_.tables.dic = m.features().dic;
+  sw_.tables.tlb_range = sw_.flush_by_range && m.features().tlbi_range;
+  s2_ = mmu::make_stage2(tables, config.ipa_bits, sw_.tables);
+}
+
+vm::~vm() = default;
+
+memslot* vm::find_slot(engine::ipa a) {
+  for (auto& s : slots_)
+    if (s->contains(a)) return s.get();
+  return nullptr;
+}
+
+const memslot* vm::slot(std::uint32_t id) const {
+  for (const auto& s : slots_)
+    if (s->id == id) return s.get();
+  return nullptr;
+}
+
+void vm::create_slot(machine::cpu& c, std::uint32_t id, engine::ipa base, engine::bytes size,
+                     engine::hva host, std::size_t vma) {
+  counters_.add(event::set_memory_region);
+  c.thread->advance(engine::part::ioctl, machine_.costs().ioctl_base.mean);
+  auto s = std::make_unique<memslot>();
+  s->id = id;
+  s->base = base;
+  s->size = size;
+  s->host = host;
+  s->vma = vma;
+  s->page_refs.assign((size.value() >> 21) + 2, {});
+  slots_.push_back(std::move(s));
+  // The busiest slot first: KVM remembers the slot of the last fault.
+  std::stable_sort(slots_.begin(), slots_.end(),
+                   [](const auto& a, const auto& b) { return a->size > b->size; });
+}
+
+void vm::delete_slot(machine::cpu& c, std::uint32_t id) {
+  counters_.add(event::set_memory_region);
+  c.thread->advance(engine::part::ioctl, machine_.costs().ioctl_base.mean);
+  const auto it = std::find_if(slots_.begin(), slots_.end(),
+                               [id](const auto& s) { return s->id == id; });
+  if (it == slots_.end()) throw std::logic_error("deleting a memslot that does not exist");
+  counters_.add(sized_event::s2_unmap, (*it)->size);
+  lock_write(c);
+  unmap_range(c, (*it)->base, (*it)->size);
+  unlock_write(c);
+  slots_.erase(it);
+}
+
+void vm::unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size) {
+  table_port port(*this, c, nullptr, nullptr, false);
+  const engine::ipa end = at + size;
+  while (at < end) {
+    const engine::ipa next = at.align_down(batch_shift) + engine::gibibytes(1);
+    const engine::ipa stop = std::min(next, end);
+    mmu::unmap(port, s2_, at, stop - at);
+    at = stop;
+  }
+}
+
+void vm::notifier_unmap(machine::cpu& c, engine::hva begin, engine::bytes size) {
+  counters_.add(event::unmap_gfn);
+  lock_write(c);
+  ++notifiers_in_progress_;
+  for (auto& s : slots_) {
+    const engine::hva slot_end = s->host + s->size;
+    const engine::hva from = std::max(begin, s->host);
+    const engine::hva to = std::min(begin + size, slot_end);
+    if (from < to) unmap_range(c, s->base + (from - s->host), to - from);
+  }
+  ++notifier_seq_;
+  --notifiers_in_progress_;
+  unlock_write(c);
+}
+
+void vm::destroy(machine::cpu& c) {
+  rcu_.barrier(c, engine::part::ioctl);
+  table_port port(*this, c, nullptr, nullptr, false);
+  mmu::destroy(port, s2_);
+}
+
+void vm::lock_write(machine::cpu& c) {
+  if (sw_.mmu_lock == lock_kind::spinlock) {
+    spinlock_.lock(c);
+  } else {
+    rwlock_.write_lock(c);
+  }
+}
+
+void vm::unlock_write(machine::cpu& c) {
+  if (sw_.mmu_lock == lock_kind::spinlock) {
+    spinlock_.unlock(c);
+  } else {
+    rwlock_.write_unlock(c);
+  }
+}
+
+std::vector<const sync::lock_stats*> vm::lock_statistics() const {
+  if (sw_.mmu_lock == lock_kind::spinlock)
+    return {&spinlock_.stats(), &mm_.mmap_lock().read_stats()};
+  return {&rwlock_.read_stats(), &rwlock_.write_stats(), &mm_.mmap_lock().read_stats()};
+}
+
+engine::bytes vm::bookkeeping_bytes() const {
+  engine::bytes n;
+  for (const auto& s : slots_)
+    n = n + s->dirty.size() + engine::bytes{s->page_refs.size() * sizeof(machine::line)};
+  return n;
+}
+
+}  // namespace hvsim::hypervisor

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// One virtual machine in KVM: memslots, stage-2 tables, locks, the abort handler, the dirty log.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mmu/stage2.hpp"
+#include "sim/access/privacy.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/host/mm.hpp"
+#include "sim/hypervisor/counters.hpp"
+#include "sim/hypervisor/memslot.hpp"
+#include "sim/hypervisor/switches.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/sync/locks.hpp"
+#include "sim/sync/rcu.hpp"
+#include "vcpu/vcpu.hpp"
+
+namespace hvsim::hypervisor {
+
+struct vm_config {
+  std::uint32_t vcpus = 1;
+  unsigned ipa_bits = 48;
+  bool vgic = true;  ///< in-kernel interrupt controller
+  /// Documented correction of one published column (see docs/model.md); zero everywhere else.
+  engine::duration extra_locked_per_block{};
+};
+
+/// Pages kept for tables by one vCPU or by the eager splitter (kvm_mmu_memory_cache).
+struct memcache {
+  std::uint32_t pages = 0;
+};
+
+/// See the head of this file. All calls come from fibers of one engine; vCPU fibers call
+/// handle_abort, the main thread's fiber calls the ioctls.
+class vm final : public vcpu::hypervisor {
+ public:
+  /// Capacity to which a vCPU's cache is refilled (KVM_ARCH_NR_OBJS_PER_MEMORY_CACHE).
+  static constexpr std::uint32_t memcache_capacity = 40;
+
+  vm(engine::engine& e, machine::machine& m, host::mm& process, mmu::table_memory& tables,
+     const switches& sw, const vm_config& config);
+  ~vm() override;
+
+  // KVM_SET_USER_MEMORY_REGION in its four uses.
+  void create_slot(machine::cpu& c, std::uint32_t id, engine::ipa base, engine::bytes size,
+                   engine::hva host, std::size_t vma);
+  /// `initially_set`: KVM_DIRTY_LOG_INITIALLY_SET, all bits start as ones and nothing is protected.
+  void enable_logging(machine::cpu& c, std::uint32_t id, bool initially_set);
+  void disable_logging(machine::cpu& c, std::uint32_t id);
+  void delete_slot(machine::cpu& c, std::uint32_t id);
+
+  /// KVM_GET_DIRTY_LOG. With manual protection it only copies; otherwise it also clears and
+  /// write-protects. Returns the number of dirty pages.
+  std::uint64_t get_dirty_log(machine::cpu& c, std::uint32_t id, bool manual_protect);
+  /// KVM_CLEAR_DIRTY_LOG of the whole slot with the bits that the last GET returned.
+  /// `initially_set` is the capability: with it, clearing may split eagerly.
+  void clear_dirty_log(machine::cpu& c, std::uint32_t id, bool initially_set);
+
+  /// MMU notifier: unmaps a range of host memory from the guest (start and end of one section).
+  void notifier_unmap(machine::cpu& c, engine::hva begin, engine::bytes size);
+
+  /// Frees the tables after the last vCPU has gone.
+  void destroy(machine::cpu& c);
+
+  bool handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) override;
+
+  [[nodiscard]] const counters& counts() const { return counters_; }
+  [[nodiscard]] const mmu::stage2& tables() const { return s2_; }
+  [[nodiscard]] const vcpu::tlbi_log& invalidations() const { return tlbi_log_; }
+  [[nodiscard]] access::privacy_map& privacy() { return privacy_; }
+  [[nodiscard]] std::vector<const sync::lock_stats*> lock_statistics() const;
+  [[nodiscard]] const memslot* slot(std::uint32_t id) const;
+  [[nodiscard]] engine::bytes bookkeeping_bytes() const;
+  [[nodiscard]] std::uint64_t fault_count() const { return faults_; }
+
+  /// Threads other than vCPUs may take tables away while vCPUs run (set by the main thread around
+  /// such ioctls): upper table levels are then read with a sync.
+  bool tables_may_vanish = false;
+
+  /// Called for every abort with its registers and IPA before it is handled: the ftrace writer.
+  std::function<void(const vcpu::vcpu&, const vcpu::fault_registers&, engine::ipa)> on_abort;
+
+ private:
+  friend class table_port;
+  struct abort;
+
+  memslot* find_slot(engine::ipa a);
+  void user_mem_abort(vcpu::vcpu& v, abort& a);
+  void access_fault(vcpu::vcpu& v, const abort& a);
+  void refill(vcpu::vcpu& v, memcache& cache);
+  void mark_dirty(vcpu::vcpu& v, memslot& slot, engine::ipa at, bool is_private);
+  void lock_write(machine::cpu& c);
+  void unlock_write(machine::cpu& c);
+  void write_protect(machine::cpu& c, const memslot& slot, std::uint64_t first_page,
+                     std::uint64_t pages);
+  void flush_slot(machine::cpu& c, const memslot& slot);
+  void split_huge_pages(machine::cpu& c, const memslot& slot, std::uint64_t first_page,
+                        std::uint64_t pages);
+  void unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size);
+
+  engine::engine& engine_;
+  machine::machine& machine_;
+  host::mm& mm_;
+  mmu::table_memory& memory_;
+  switches sw_;
+  vm_config config_;
+  mmu::stage2 s2_;
+  counters counters_;
+  vcpu::tlbi_log tlbi_log_;
+  access::privacy_map privacy_;
+  sync::qspinlock spinlock_;
+  sync::qrwlock rwlock_;
+  sync::rcu rcu_;
+  machine::line irq_desc_;
+  std::vector<std::unique_ptr<memslot>> slots_;
+  std::vector<memcache> caches_;  // by vCPU
+  memcache split_cache_;
+  std::uint64_t notifier_seq_ = 0;
+  std::uint32_t notifiers_in_progress_ = 0;
+  std::uint64_t faults_ = 0;
+};
+
+}  // namespace hvsim::hypervisor

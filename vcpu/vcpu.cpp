@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcpu/vcpu.hpp"
+
+#include <fmt/format.h>
+
+namespace hvsim::vcpu {
+
+namespace {
+// One VM and one address space a guest in these workloads; KVM gives out VMIDs from 1.
+constexpr engine::vmid the_vmid{1};
+constexpr engine::asid the_asid{0};
+
+mmu::tlb_geometry geometry_of(const machine::feature_table& f) {
+  mmu::tlb_geometry g;
+  g.l1_entries = static_cast<std::uint16_t>(f.tlb_l1_entries);
+  g.l2_entries = static_cast<std::uint16_t>(f.tlb_l2_entries);
+  g.l2_ways = static_cast<std::uint16_t>(f.tlb_l2_ways);
+  return g;
+}
+}  // namespace
+
+/// Memory as this core's table walker sees it: each descriptor costs, none is synced. A walk may
+/// read an entry a little earlier than a clock would say, as speculative walks do; what must not
+/// happen is an exit because of an old value, so access() looks again before it exits.
+struct vcpu::reader {
+  engine::thread& t;
+  const stage1_source& tables;
+  engine::duration step;
+  engine::part booked;
+
+  mmu::descriptor load(const mmu::entry_ref& e) {
+    if (t.owner().exploring()) t.sync();
+    mmu::table_memory::check_access(e.table);
+    return e.in_memory();
+  }
+  bool compare_exchange(const mmu::entry_ref& e, mmu::descriptor expected,
+                        mmu::descriptor desired) {
+    t.sync();
+    if (e.in_memory() != expected) return false;
+    e.in_memory() = desired;
+    return true;
+  }
+  void visit(mmu::level) { t.advance(booked, step); }
+  mmu::descriptor load_stage1(engine::ipa address, mmu::level l) {
+    t.advance(booked, step);
+    return tables.load(address, l);
+  }
+};
+
+vcpu::vcpu(const shared_context& shared, engine::vcpu_id id, engine::core_id core)
+    : tlb(geometry_of(shared.machine->features())),
+      shared_(shared),
+      id_(id),
+      run_ahead_(shared.machine->tlbi_shortest()) {
+  cpu.core = core;
+  cpu.random = engine::random_stream(shared.seed, id.value());
+  stage1_.table = shared.stage1->root();
+  options_.hardware_af = shared.machine->features().hw_access_flag;
+}
+
+void vcpu::apply(const tlbi& op) {
+  switch (op.what) {
+    case tlbi::scope::ipa:
+      tlb.invalidate_ipa(the_vmid, op.at);
+      tlb.invalidate_stage1(the_vmid);
+      return;
+    case tlbi::scope::range:
+      tlb.invalidate_range(the_vmid, op.at, op.size);
+      tlb.invalidate_stage1(the_vmid);
+      return;
+    case tlbi::scope::vmid:
+      tlb.invalidate_vmid(the_vmid);
+      return;
+  }
+}
+
+void vcpu::apply_invalidations() {
+  const std::uint64_t last = shared_.log->sequence();
+  if (seen_ == last) [[likely]]
+    return;
+  if (last - seen_ > tlbi_log::capacity) {
+    // Older ones are no longer listed; dropping everything includes them.
+    tlb.invalidate_vmid(the_vmid);
+  } else {
+    for (std::uint64_t n = seen_; n != last; ++n) apply(shared_.log->at(n));
+  }
+  seen_ = last;
+}
+
+mmu::translation vcpu::translate(engine::gva address, mmu::access_kind kind) {
+  reader r{*cpu.thread, *shared_.stage1, shared_.machine->costs().walk_descriptor.mean,
+           engine::part::tlb_walk};
+  return mmu::translate(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, options_);
+}
+
+void vcpu::access(engine::gva address, mmu::access_kind kind) {
+  engine::thread& t = *cpu.thread;
+  ++accesses;
+  // Nobody can have completed a TLBI before the horizon plus its shortest duration.
+  if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
+  for (;;) {
+    apply_invalidations();
+    mmu::translation found = translate(address, kind);
+    if (found.ok()) [[likely]] {
+      t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
+      return;
+    }
+    if (found.stage == mmu::walk_stage::stage1)
+      throw guest_error(fmt::format("vCPU {}: stage-1 fault at 0x{:x}, level {}", id_.value(),
+                                    address.value(), mmu::to_int(found.lvl)));
+    if (found.found == mmu::tlb_level::miss &&
+        !(shared_.privacy != nullptr && shared_.privacy->private_to(id_, found.ipa))) {
+      // Another thread may have changed the entry before this moment: look again in order.
+      t.sync();
+      apply_invalidations();
+      found = translate(address, kind);
+      if (found.ok()) {
+        t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
+        return;
+      }
+    }
+    if (!take_abort(address, kind, found)) return;
+  }
+}
+
+mmu::level vcpu::stage1_level(engine::gva address, engine::ipa entry) const {
+  engine::ipa table = stage1_.table;
+  for (mmu::level l = stage1_.start(); l != mmu::level::l3; l = mmu::next(l)) {
+    if (stage1_.entry_address(table, address, l) == entry) return l;
+    const mmu::descriptor d =
+        shared_.stage1->load(stage1_.entry_address(table, address, l), l);
+    table = engine::ipa{d.table_address(stage1_.g).value()};
+  }
+  return mmu::level::l3;
+}
+
+bool vcpu::take_abort(engine::gva address, mmu::access_kind kind, const mmu::translation& fault) {
+  engine::thread& t = *cpu.thread;
+  const engine::sim_time begin = t.now();
+  abort_info info;
+  info.instruction = kind == mmu::access_kind::execute;
+  info.status = fault.status;
+  info.lvl = fault.s1ptw && shared_.machine->features().s1ptw_stage1_level
+                 ? stage1_level(address, fault.ipa)
+                 : fault.lvl;
+  info.s1ptw = fault.s1ptw;
+  info.write = kind == mmu::access_kind::write;
+  if (!info.instruction && !info.s1ptw) info.access = operand;
+  fault_registers registers;
+  registers.esr = syndrome::encode(info);
+  registers.far = address;
+  if (hpfar_valid(registers.esr)) registers.hpfar_el2 = hpfar::encode(fault.ipa);
+
+  const engine::duration trap = shared_.machine->costs().trap.draw(cpu.random);
+  t.advance(engine::part::trap, trap / 2);
+  const bool again = shared_.host->handle_abort(*this, registers);
+  t.advance(engine::part::trap, trap - trap / 2);
+
+  const engine::duration spent = t.now() - begin;
+  (info.instruction ? instruction_aborts : data_aborts).record(spent);
+  if (again) shared_.fault_latency->record(spent);
+  t.print.add(address.value() ^ registers.esr.esr() << 20);
+  t.print.add(static_cast<std::uint64_t>(t.now().ps()));
+  return again;
+}
+
+std::optional<engine::ipa> vcpu::at_s1e1r(engine::gva address) {
+  reader r{*cpu.thread, *shared_.stage1, engine::duration{}, engine::part::fault_software};
+  const mmu::stage1_walk_result walk =
+      mmu::walk_stage1(r, *shared_.s2, stage1_, address, mmu::access_kind::read, options_);
+  if (!walk.ok()) return std::nullopt;
+  return walk.ipa;
+}
+
+}  // namespace hvsim::vcpu

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// A vCPU: its core, its TLBs, and how a guest access becomes a translation or an exit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+
+#include "mmu/stage2.hpp"
+#include "mmu/translate.hpp"
+#include "sim/access/privacy.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/engine/histogram.hpp"
+#include "sim/machine/machine.hpp"
+#include "vcpu/syndrome.hpp"
+
+namespace hvsim::vcpu {
+
+/// One TLB invalidation as the other cores of the inner-shareable domain receive it.
+struct tlbi {
+  enum class scope : std::uint8_t {
+    ipa,   ///< IPAS2E1IS of one address, and VMALLE1IS
+    vmid,  ///< VMALLS12E1IS
+    range  ///< RIPAS2E1IS of [at, at + size), and VMALLE1IS
+  };
+  scope what = scope::vmid;
+  engine::ipa at{};
+  engine::bytes size{};
+};
+
+/// Invalidations of one VM in order. A vCPU applies those that it has not seen before it uses its
+/// TLBs again: translation may go on with old entries until the invalidation is complete, and the
+/// issuer pays for the wait. Used by the fibers of one engine.
+class tlbi_log {
+ public:
+  static constexpr std::size_t capacity = 128;
+  void push(const tlbi& op) { ring_[sequence_++ % capacity] = op; }
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+  /// Operation number `n`; only the last `capacity` are kept.
+  [[nodiscard]] const tlbi& at(std::uint64_t n) const { return ring_[n % capacity]; }
+
+ private:
+  std::array<tlbi, capacity> ring_{};
+  std::uint64_t sequence_ = 0;
+};
+
+/// The guest took a stage-1 fault.
+class guest_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Source of the guest's stage-1 descriptors (which may be generated on demand).
+class stage1_source {
+ public:
+  virtual ~stage1_source() = default;
+  /// The descriptor at `address` of a stage-1 table of level `l`.
+  [[nodiscard]] virtual mmu::descriptor load(engine::ipa address, mmu::level l) const = 0;
+  /// TTBR0_EL1's table.
+  [[nodiscard]] virtual engine::ipa root() const = 0;
+};
+
+class vcpu;
+
+/// Called for every abort, on the vCPU's fiber.
+class hypervisor {
+ public:
+  virtual ~hypervisor() = default;
+  /// Handles the abort. True: back to the guest, which executes the access again. False: the VMM
+  /// has completed the access (MMIO).
+  virtual bool handle_abort(vcpu& v, const fault_registers& r) = 0;
+};
+
+/// Time between exits and entries for one exit reason.
+struct exit_stats {
+  std::uint64_t samples = 0;
+  engine::duration total{}, min{}, max{};
+  void record(engine::duration d) {
+    if (samples == 0 || d < min) min = d;
+    if (d > max) max = d;
+    total += d;
+    ++samples;
+  }
+};
+
+/// What the vCPUs of one VM share. Must outlive them; `private_chunks` may be null (nothing is
+/// private).
+struct shared_context {
+  machine::machine* machine = nullptr;
+  const mmu::stage2* s2 = nullptr;
+  const stage1_source* stage1 = nullptr;
+  hypervisor* host = nullptr;
+  const tlbi_log* log = nullptr;
+  const access::privacy_map* privacy = nullptr;
+  engine::histogram* fault_latency = nullptr;
+  std::uint64_t seed = 1;
+};
+
+/// One vCPU thread. All members belong to its fiber.
+class vcpu {
+ public:
+  vcpu(const shared_context& shared, engine::vcpu_id id, engine::core_id core);
+  vcpu(const vcpu&) = delete;
+  vcpu& operator=(const vcpu&) = delete;
+
+  /// One guest access: translates, exits and tries again until it is done. Returns when the access
+  /// has been executed, or emulated by the VMM. Throws guest_error for a stage-1 fault: the guests
+  /// here have no handler for those.
+  void access(engine::gva address, mmu::access_kind kind);
+
+  /// Guest instructions that access no memory.
+  void think(engine::duration d) { cpu.thread->advance(engine::part::guest, d); }
+
+  /// AT S1E1R on an address: the IPA to which stage 1 translates it, or nothing if the walk fails.
+  [[nodiscard]] std::optional<engine::ipa> at_s1e1r(engine::gva address);
+
+  /// Executes one invalidation on this core's TLBs.
+  void apply(const tlbi& op);
+
+  [[nodiscard]] engine::vcpu_id id() const { return id_; }
+
+  machine::cpu cpu;  ///< `thread` is set by the thread's body before the first access
+  mmu::tlb tlb;
+  std::uint64_t accesses = 0;
+  exit_stats data_aborts, instruction_aborts;
+  engine::gva pc{};           ///< of the accessing instruction, for traces
+  access_syndrome operand{};  ///< size and register of the accessing instruction
+
+ private:
+  struct reader;
+  void apply_invalidations();
+  [[nodiscard]] mmu::translation translate(engine::gva address, mmu::access_kind kind);
+  [[nodiscard]] bool take_abort(engine::gva address, mmu::access_kind kind,
+                                const mmu::translation& fault);
+  [[nodiscard]] mmu::level stage1_level(engine::gva address, engine::ipa entry) const;
+
+  const shared_context& shared_;
+  engine::vcpu_id id_;
+  mmu::stage1 stage1_;
+  mmu::walk_options options_;
+  engine::duration run_ahead_;
+  std::uint64_t seen_ = 0;
+};
+
+}  // namespace hvsim::vcpu
