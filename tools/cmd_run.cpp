@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// hvsim run FILE
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "sim/experiment/run.hpp"
+#include "sim/report/atomic_file.hpp"
+#include "sim/report/render.hpp"
+#include "sim/scenario/parse.hpp"
+#include "tools/commands.hpp"
+#include "tools/terminal.hpp"
+
+namespace hvsim::tools {
+namespace {
+
+struct run_arguments {
+  std::string file;
+  std::vector<std::string> sets;
+  std::string output;
+  std::string format = "text";
+  std::string ftrace;
+  std::string seed;
+  bool print_config = false;
+};
+
+// A scenario's name is free text; a file's name is not.
+std::string file_stem(const std::string& name) {
+  std::string out;
+  for (char c : name) {
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '-' || c == '_' || c == '+' || (c == '.' && !out.empty());
+    out += plain ? c : '_';
+  }
+  return out.empty() ? "result" : out;
+}
+
+std::string render(const report::run_result& result, const std::string& format) {
+  if (format == "json") return report::to_json(result).dump(2) + "\n";
+  if (format == "csv") {
+    std::string out = report::csv_header();
+    if (!out.ends_with('\n')) out += '\n';
+    return out + report::to_csv(result, result.name);
+  }
+  return report::to_text(result);
+}
+
+void write_folder(const report::run_result& result, const std::string& folder) {
+  auto base = std::filesystem::path(folder) / file_stem(result.name);
+  for (const auto& [ending, format] :
+       {std::pair{".json", "json"}, std::pair{".csv", "csv"}, std::pair{".txt", "text"}}) {
+    auto path = base;
+    path += ending;
+    report::write_file(path, render(result, format));
+    spdlog::info("wrote {}", path.string());
+  }
+}
+
+int run_command(const context& ctx, const run_arguments& a) {
+  std::vector<std::string> sets = a.sets;
+  if (!a.seed.empty()) sets.push_back("seed=" + a.seed);
+  scenario::scenario s = load_scenario(ctx, a.file, sets);
+  if (a.print_config) {
+    write_stdout(scenario::to_yaml(s));
+    return exit_ok;
+  }
+  report::run_result result;
+  auto start = std::chrono::steady_clock::now();
+  {
+    progress_line line(ctx, s.name);
+    experiment::run_options options;
+    options.progress = [&](double fraction) { line.update(fraction); };
+    options.ftrace_file = a.ftrace;
+    options.stop = ctx.stop;
+    result = experiment::run(s, options);
+  }
+  std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  stamp(result, ctx, wall.count());
+  if (!a.output.empty()) write_folder(result, a.output);
+  write_stdout(render(result, a.format));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, context& ctx) {
+  auto a = std::make_shared<run_arguments>();
+  auto* sub = app.add_subcommand("run", "run one scenario and print its results");
+  sub->add_option("FILE", a->file, "scenario, the name of a built-in one, or - for standard input")
+      ->required();
+  sub->add_option("--set", a->sets, "override a key after the file (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  sub->add_option("-o,--output", a->output, "also write JSON, CSV and text into this folder")
+      ->type_name("DIR");
+  add_format(*sub, a->format, {"text", "json", "csv"});
+  sub->add_flag("--print-config", a->print_config, "print the effective scenario and stop");
+  sub->add_option("--ftrace", a->ftrace, "write the fault stream as kvm_guest_fault lines")
+      ->type_name("FILE");
+  sub->add_option("--seed", a->seed, "same as --set seed=N")->type_name("N");
+  sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return run_command(ctx, *a); }; });
+}
+
+}  // namespace hvsim::tools

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands and what they share. Each lives in its own file cmd_NAME.cpp.
+//
+// add_NAME() declares the subcommand on the app; when the user picks it, its callback stores the
+// work in `context::action`, which main() runs after parsing, inside the mapping from exceptions
+// to exit codes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/registry/catalogue.hpp"
+#include "sim/report/result.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace hvsim::tools {
+
+/// What the program returns. Also in the footer of `hvsim --help`.
+enum exit_code : int {
+  exit_ok = 0,
+  exit_failed = 1,         ///< a run failed, or a check missed
+  exit_usage = 2,          ///< wrong command line
+  exit_bad_data = 65,      ///< a trace or a stored result cannot be read
+  exit_no_input = 66,      ///< an input file is missing or unreadable
+  exit_internal = 70,      ///< a bug of hvsim
+  exit_output = 74,        ///< a result could not be written
+  exit_bad_scenario = 78,  ///< a scenario, profile or table is wrong
+  exit_interrupted = 130   ///< SIGINT
+};
+
+/// Ends the program with `code` after `what()` on stderr (as is, if it ends in a newline).
+class exit_error : public std::runtime_error {
+ public:
+  exit_error(exit_code code, const std::string& message)
+      : std::runtime_error(message), code_(code) {}
+  [[nodiscard]] exit_code code() const { return code_; }
+
+ private:
+  exit_code code_;
+};
+
+enum class when { automatic, always, never };
+
+struct context {
+  registry::catalogue catalogue;  ///< everything built in, with the embedded machines
+  std::vector<std::string> arguments;
+  when progress = when::automatic;
+  when color = when::automatic;
+  bool quiet = false;
+  int verbosity = 0;
+  const std::atomic<bool>* stop = nullptr;  ///< true after SIGINT
+  std::function<int()> action;              ///< set by the chosen subcommand
+
+  [[nodiscard]] bool show_progress() const;  ///< stderr is a terminal, or the user insists
+  [[nodiscard]] bool use_color() const;      ///< on stderr; honours NO_COLOR
+};
+
+/// Reads `file` ("-": standard input; a path; else the name of an embedded config) and checks it.
+/// Throws exit_error with every diagnostic.
+scenario::scenario load_scenario(const context& ctx, const std::string& file,
+                                 const std::vector<std::string>& sets);
+
+/// Fills `result.source`: version, compiler, command line, memory.
+void stamp(report::run_result& result, const context& ctx, double wall_seconds);
+
+/// Writes `text` to standard output. Throws report::output_error if that fails.
+void write_stdout(std::string_view text);
+
+/// Adds "--format" with the given choices; `into` holds the default.
+CLI::Option* add_format(CLI::App& app, std::string& into, const std::vector<std::string>& choices);
+
+void add_run(CLI::App& app, context& ctx);
+void add_validate(CLI::App& app, context& ctx);
+void add_list(CLI::App& app, context& ctx);
+void add_schema(CLI::App& app, context& ctx);
+void add_version(CLI::App& app, context& ctx);
+void add_completion(CLI::App& app, context& ctx);
+void add_compare(CLI::App& app, context& ctx);
+void add_check(CLI::App& app, context& ctx);
+void add_reproduce(CLI::App& app, context& ctx);
+void add_calibrate(CLI::App& app, context& ctx);
+void add_bench(CLI::App& app, context& ctx);
+
+}  // namespace hvsim::tools

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hvsim program: reads the command line, runs one subcommand, maps errors to exit codes.
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <new>
+
+#include "sim/experiment/catalogue.hpp"
+#include "sim/experiment/source.hpp"
+#include "sim/report/errors.hpp"
+#include "tools/commands.hpp"
+#include "tools/embedded.hpp"
+
+namespace {
+
+using namespace hvsim;
+using namespace hvsim::tools;
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The first SIGINT asks the run to stop, the second one ends the program.
+extern "C" void on_interrupt(int) {
+  if (stop_requested.exchange(true)) _exit(exit_interrupted);
+}
+
+constexpr const char* footer = R"(Exit codes:
+  0    ok
+  1    a run failed, or a check missed
+  2    wrong command line
+  65   a trace or a stored result cannot be read
+  66   an input file is missing or unreadable
+  70   internal error
+  74   output could not be written
+  78   a scenario, machine profile or table is wrong
+  130  interrupted (SIGINT)
+
+Results go to standard output; logs, errors and progress to standard error.)";
+
+void add_global_options(CLI::App& app, context& ctx) {
+  static const std::map<std::string, when> modes{
+      {"auto", when::automatic}, {"always", when::always}, {"never", when::never}};
+  app.add_flag("-q,--quiet", ctx.quiet, "errors only on standard error");
+  app.add_flag("-v,--verbose", ctx.verbosity, "more on standard error; twice for debugging");
+  auto mode = [&](const char* name, when& into, const char* help) {
+    app.add_option_function<std::string>(
+           name, [&into](const std::string& word) { into = modes.at(word); }, help)
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->type_name("WHEN");
+  };
+  mode("--progress", ctx.progress, "progress line: auto (on a terminal), always, never");
+  mode("--color", ctx.color, "colours in messages: auto (honours NO_COLOR), always, never");
+}
+
+void add_commands(CLI::App& app, context& ctx) {
+  add_run(app, ctx);
+#ifdef HVSIM_HAS_COMPARE
+  add_compare(app, ctx);
+#endif
+#ifdef HVSIM_HAS_CHECK
+  add_check(app, ctx);
+#endif
+#ifdef HVSIM_HAS_REPRODUCE
+  add_reproduce(app, ctx);
+#endif
+#ifdef HVSIM_HAS_CALIBRATE
+  add_calibrate(app, ctx);
+#endif
+#ifdef HVSIM_HAS_BENCH
+  add_bench(app, ctx);
+#endif
+  add_validate(app, ctx);
+  add_list(app, ctx);
+  add_schema(app, ctx);
+  add_version(app, ctx);
+  add_completion(app, ctx);
+}
+
+void set_up_log(const context& ctx) {
+  auto log = spdlog::stderr_color_st("hvsim");
+  log->set_pattern("hvsim: %^%l%$: %v");
+  log->set_level(ctx.quiet           ? spdlog::level::err
+                 : ctx.verbosity > 1 ? spdlog::level::debug
+                 : ctx.verbosity > 0 ? spdlog::level::info
+                                     : spdlog::level::warn);
+  spdlog::set_default_logger(log);
+}
+
+void complain(const std::string& message) {
+  if (message.ends_with('\n'))
+    std::cerr << message;
+  else
+    std::cerr << "hvsim: error: " << message << "\n";
+}
+
+int run_action(const context& ctx) {
+  auto failed = [](int code, const std::exception& e) {
+    complain(e.what());
+    return stop_requested ? static_cast<int>(exit_interrupted) : code;
+  };
+  try {
+    int code = ctx.action();
+    return stop_requested ? static_cast<int>(exit_interrupted) : code;
+  } catch (const exit_error& e) {
+    return failed(e.code(), e);
+  } catch (const experiment::config_error& e) {
+    return failed(exit_bad_scenario, e);
+  } catch (const report::output_error& e) {
+    return failed(exit_output, e);
+  } catch (const report::input_error& e) {
+    return failed(exit_bad_data, e);
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+    return exit_failed;
+  } catch (const std::logic_error& e) {
+    complain(std::string("internal error: ") + e.what());
+    return exit_internal;
+  } catch (const std::exception& e) {
+    return failed(exit_failed, e);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  context ctx;
+  ctx.arguments.assign(argv, argv + argc);
+  ctx.stop = &stop_requested;
+  try {
+    ctx.catalogue = experiment::builtin_catalogue();
+    constexpr std::string_view folder = "configs/machines/";
+    for (const auto& file : embedded_files())
+      if (file.path.starts_with(folder) && file.path.ends_with(".yaml"))
+        ctx.catalogue.machines.emplace_back(
+            file.path.substr(folder.size(), file.path.size() - folder.size() - 5), file.text);
+    CLI::App app{"hvsim: a deterministic simulator of arm64 hypervisors at scale", "hvsim"};
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.footer(footer);
+    add_global_options(app, ctx);
+    add_commands(app, ctx);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      // CLI11's own codes (100..127) mean nothing to a user of this program.
+      bool help = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+      app.exit(e, std::cout, std::cerr);
+      return help ? exit_ok : exit_usage;
+    }
+    set_up_log(ctx);
+    std::signal(SIGINT, on_interrupt);
+    // A closed pipe is an output error like any other.
+    std::signal(SIGPIPE, SIG_IGN);
+    return run_action(ctx);
+  } catch (const std::exception& e) {
+    complain(std::string("internal error: ") + e.what());
+    return exit_internal;
+  }
+}
