@@ -12,11 +12,6 @@
 namespace hvsim::experiment {
 namespace {
 
-double in_unit(engine::duration t, table_unit unit) {
-  const auto ps = static_cast<double>(t.ps());
-  return unit == table_unit::milliseconds ? ps / 1e9 : ps / 1e12;
-}
-
 /// The names that the user gave, checked against those that exist; all if none was given.
 template <class Items, class Name>
 std::vector<std::size_t> chosen(const std::vector<std::string>& wanted, const Items& items,
@@ -133,13 +128,8 @@ class reproducer {
                          std::size_t x, const std::string& placement) {
     planned_cell cell{x, {}};
     for (int seed = 1; seed <= out_.options.seeds; ++seed) {
-      std::vector<std::string> sets = series.sets;
-      sets.push_back(fmt::format("{}={}", table.x_key, table.xs[x]));
-      if (!placement.empty())
-        sets.push_back(fmt::format("{}={}", out_.paper.placement_key, placement));
-      sets.push_back(fmt::format("seed={}", seed));
-      if (const std::int64_t size = scaled_size(table); size != 0)
-        sets.push_back(fmt::format("{}={}", table.size_key, scenario::format_size(size)));
+      std::vector<std::string> sets =
+          cell_sets(out_.paper, table, series, x, placement, seed, out_.options.scale);
       sets.insert(sets.end(), out_.options.sets.begin(), out_.options.sets.end());
       const std::size_t before = batch_.size();
       const std::size_t run = batch_.add(table.scenario, sets, static_cast<double>(table.xs[x]));
@@ -149,13 +139,6 @@ class reproducer {
       cell.runs.push_back(run);
     }
     return cell;
-  }
-
-  [[nodiscard]] std::int64_t scaled_size(const published_table& table) const {
-    if (out_.options.scale == 1 || table.size_key.empty()) return 0;
-    const auto full = scenario::parse_size(table.size_value);
-    if (!full) throw config_error(fmt::format("table '{}': {}", table.key, full.error));
-    return *full.value / out_.options.scale;
   }
 
   void fill(const reproduced_table& t, const reproduced_series& s, reproduced_cell& c,
@@ -208,6 +191,27 @@ const reproduced_cell* cell_at(const published& paper, const reproduced_table& t
 }
 
 }  // namespace
+
+double in_unit(engine::duration time, table_unit unit) {
+  const auto ps = static_cast<double>(time.ps());
+  return unit == table_unit::milliseconds ? ps / 1e9 : ps / 1e12;
+}
+
+std::vector<std::string> cell_sets(const published& paper, const published_table& table,
+                                   const published_series& series, std::size_t x,
+                                   const std::string& placement, int seed, std::int64_t scale) {
+  std::vector<std::string> sets = series.sets;
+  sets.push_back(fmt::format("{}={}", table.x_key, table.xs[x]));
+  if (!placement.empty()) sets.push_back(fmt::format("{}={}", paper.placement_key, placement));
+  sets.push_back(fmt::format("seed={}", seed));
+  if (scale > 1 && !table.size_key.empty()) {
+    const auto full = scenario::parse_size(table.size_value);
+    if (!full) throw config_error(fmt::format("table '{}': {}", table.key, full.error));
+    sets.push_back(
+        fmt::format("{}={}", table.size_key, scenario::format_size(*full.value / scale)));
+  }
+  return sets;
+}
 
 reproduction reproduce(const published& paper, const loader& load, const runner& run,
                        const reproduce_options& options) {

@@ -20,6 +20,12 @@ class config_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The user asked to stop before there was a result to show.
+class interrupted : public std::runtime_error {
+ public:
+  interrupted() : std::runtime_error("interrupted") {}
+};
+
 /// Loads the scenario in `file` with "dotted.key=value" strings applied after it. Throws
 /// config_error. Called from the thread that plans the runs.
 using loader = std::function<scenario::scenario(const std::string& file,

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/experiment/reproduce_render.hpp"
+#include "sim/report/table.hpp"
+#include "sim/scenario/units.hpp"
+
+namespace hvsim::experiment {
+namespace {
+
+/// A cell that the fit sees, with what was published of it.
+struct target {
+  const published_table* table;
+  const published_series* series;
+  std::size_t x;
+  std::vector<double> published;
+};
+
+std::vector<target> targets_of(const published& paper, const std::vector<std::string>& tables) {
+  std::vector<target> out;
+  for (const published_table& t : paper.tables) {
+    if (!tables.empty() && std::find(tables.begin(), tables.end(), t.key) == tables.end()) continue;
+    if (t.unit == table_unit::other) continue;
+    for (const published_series& s : t.series) {
+      if (!s.corrects.empty()) continue;
+      for (std::size_t x = 0; x < t.xs.size(); ++x) {
+        target cell{&t, &s, x, {}};
+        for (const auto& run : s.values)
+          if (run[x]) cell.published.push_back(run[x]->value);
+        if (s.roles[x] == cell_role::fitted && !cell.published.empty()) out.push_back(cell);
+      }
+    }
+  }
+  if (out.empty()) throw config_error("no cell of the chosen tables is marked as fitted");
+  return out;
+}
+
+std::string text_of(const calibrated_cost& c, std::int64_t value) {
+  return scenario::format_value(c.type, registry::value{value});
+}
+
+std::vector<calibrated_cost> costs_of(const scenario::machine_profile& machine,
+                                      const std::vector<registry::parameter>& table,
+                                      const std::vector<std::string>& only) {
+  std::vector<calibrated_cost> out;
+  for (const scenario::cost_info& info : machine.costs) {
+    const bool named = std::find(only.begin(), only.end(), info.key) != only.end();
+    if (only.empty() ? info.kind != registry::cost_kind::fitted : !named) continue;
+    if (!info.min || !info.max || *info.min >= *info.max)
+      throw config_error(fmt::format("{}: a cost needs min and max to be fitted", info.key));
+    const auto row =
+        std::find_if(table.begin(), table.end(), [&](const auto& p) { return p.key == info.key; });
+    if (row == table.end()) throw config_error(fmt::format("{}: no such cost", info.key));
+    const std::int64_t value = machine.values.integer(info.key);
+    out.push_back({info.key, row->type, info.source, value, value, *info.min, *info.max, false});
+  }
+  for (const std::string& key : only)
+    if (std::none_of(out.begin(), out.end(), [&](const auto& c) { return c.key == key; }))
+      throw config_error(fmt::format("machine '{}' has no cost '{}'", machine.name, key));
+  if (out.empty()) throw config_error(fmt::format("machine '{}' has no fitted cost", machine.name));
+  return out;
+}
+
+class calibrator {
+ public:
+  calibrator(const published& paper, const loader& load, const runner& run,
+             const std::vector<registry::parameter>& table, const calibrate_options& options)
+      : paper_(paper), load_(load), run_(run), options_(options) {
+    if (!paper.placement_key.empty())
+      placement_ = options.runs.placements.empty() ? paper.placements.at(0)
+                                                   : options.runs.placements.front();
+    targets_ = targets_of(paper, options.runs.tables);
+    out_.costs = costs_of(load(targets_.front().table->scenario, {}).machine, table, options.costs);
+    out_.cells = targets_.size();
+    out_.scale = options.runs.scale;
+  }
+
+  calibration make() {
+    std::vector<fit_parameter> parameters;
+    for (const calibrated_cost& c : out_.costs)
+      parameters.push_back({c.key, static_cast<double>(c.start), static_cast<double>(c.min),
+                            static_cast<double>(c.max), 1.0});
+    fit_options how;
+    how.max_rounds = options_.max_rounds;
+    how.last_step = 1e-4;
+    how.tolerance = 1e-4;
+    how.watch = options_.watch;
+    out_.fit = least_squares(
+        parameters, [this](const std::vector<fit_point>& points) { return evaluate(points); }, how);
+    for (std::size_t i = 0; i < out_.costs.size(); ++i)
+      out_.costs[i].value = std::llround(out_.fit.values[i]);
+    for (std::size_t i : out_.fit.at_bound) out_.costs[i].at_bound = true;
+    if (options_.report_cells) {
+      reproduce_options all = options_.runs;
+      all.scale = 1;
+      for (std::string& s : sets_at(out_.fit.values)) all.sets.push_back(std::move(s));
+      out_.after = reproduce(paper_, load_, run_, all);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> sets_at(const fit_point& point) const {
+    std::vector<std::string> sets;
+    for (std::size_t i = 0; i < out_.costs.size(); ++i)
+      sets.push_back(
+          fmt::format("{}={}", out_.costs[i].key, text_of(out_.costs[i], std::llround(point[i]))));
+    return sets;
+  }
+
+  std::vector<std::vector<double>> evaluate(const std::vector<fit_point>& points) {
+    batch runs(load_, run_);
+    std::vector<std::size_t> indices;
+    for (const fit_point& point : points)
+      for (const target& t : targets_) {
+        std::vector<std::string> sets =
+            cell_sets(paper_, *t.table, *t.series, t.x, placement_, 1, options_.runs.scale);
+        sets.insert(sets.end(), options_.runs.sets.begin(), options_.runs.sets.end());
+        for (std::string& s : sets_at(point)) sets.push_back(std::move(s));
+        indices.push_back(runs.add(t.table->scenario, sets, static_cast<double>(t.table->xs[t.x])));
+      }
+    const std::vector<run_outcome>& outcomes = runs.run(options_.runs.pool);
+    std::vector<std::vector<double>> out(points.size());
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      add_residuals(targets_[i % targets_.size()], outcomes[indices[i]], out[i / targets_.size()]);
+    return out;
+  }
+
+  void add_residuals(const target& t, const run_outcome& o, std::vector<double>& out) const {
+    if (!o.error.empty())
+      throw std::runtime_error(
+          fmt::format("{} {} at {}: {}", t.table->key, t.series->key, t.table->xs[t.x], o.error));
+    if (!o.result) throw interrupted();
+    const auto time = report::find_time(*o.result, t.table->time);
+    if (!time) throw config_error(fmt::format("the workload reports no time '{}'", t.table->time));
+    const std::int64_t scale = t.table->size_key.empty() ? 1 : options_.runs.scale;
+    const double value = in_unit(*time * scale, t.table->unit);
+    const double weight = 1 / std::sqrt(static_cast<double>(t.published.size()));
+    for (double p : t.published) out.push_back(weight * (value - p) / p);
+  }
+
+  const published& paper_;
+  const loader& load_;
+  const runner& run_;
+  const calibrate_options& options_;
+  std::string placement_;
+  std::vector<target> targets_;
+  calibration out_;
+};
+
+/// "trap" of "machine.costs.trap".
+std::string short_name(const std::string& key) {
+  return key.substr(key.rfind('.') + 1);
+}
+
+std::string profile_lines(const calibration& c) {
+  std::string out;
+  for (const calibrated_cost& cost : c.costs) {
+    std::string source;
+    for (char ch : cost.source) source += ch == '"' ? '\'' : ch;
+    out += fmt::format("  {}: {{value: {}, kind: fitted, min: {}, max: {}, source: \"{}\"}}\n",
+                       short_name(cost.key), text_of(cost, cost.value), text_of(cost, cost.min),
+                       text_of(cost, cost.max), source);
+  }
+  return out;
+}
+
+/// Root of the mean square of the relative errors, in percent.
+double rms_percent(double cost, std::size_t cells) {
+  return 100 * std::sqrt(cost / static_cast<double>(std::max<std::size_t>(cells, 1)));
+}
+
+}  // namespace
+
+calibration calibrate(const published& paper, const loader& load, const runner& run,
+                      const std::vector<registry::parameter>& table,
+                      const calibrate_options& options) {
+  return calibrator(paper, load, run, table, options).make();
+}
+
+std::string to_text(const calibration& c) {
+  std::string out = fmt::format("{} fitted costs, {} published cells, {} degrees of freedom\n",
+                                c.costs.size(), c.cells, c.degrees_of_freedom());
+  if (c.scale > 1) out += fmt::format("fitted on runs of 1/{} of the published size\n", c.scale);
+  out += fmt::format(
+      "root mean square error of the cells shown: {:.2f}% at the start, {:.2f}% at the end "
+      "({} rounds, {} points)\n\n",
+      rms_percent(c.fit.start_cost, c.cells), rms_percent(c.fit.cost, c.cells), c.fit.rounds,
+      c.fit.evaluations);
+  report::table t({{"cost", report::align::left},
+                   {"min"},
+                   {"start"},
+                   {"fitted"},
+                   {"max"},
+                   {"", report::align::left}});
+  for (const calibrated_cost& cost : c.costs)
+    t.add({short_name(cost.key), text_of(cost, cost.min), text_of(cost, cost.start),
+           text_of(cost, cost.value), text_of(cost, cost.max),
+           cost.at_bound ? "ON ITS BOUND" : ""});
+  out += t.to_text() + "\nFor the machine profile:\ncosts:\n" + profile_lines(c);
+  if (!c.after.tables.empty())
+    out += "\nCells shown (fitted) and not shown (predicted), at full size:\n" + to_text(c.after);
+  if (c.on_bound())
+    out += "\nfailed: a fitted cost lies on its bound; the bounds or the model are wrong\n";
+  return out;
+}
+
+}  // namespace hvsim::experiment

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits the costs of kind `fitted` to the cells of a published file that may be shown to a fit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/experiment/optimise.hpp"
+#include "sim/experiment/reproduce.hpp"
+#include "sim/registry/parameter.hpp"
+
+namespace hvsim::experiment {
+
+struct calibrate_options {
+  reproduce_options runs;          ///< tables, the placement (the first alone), scale, pool
+  std::vector<std::string> costs;  ///< fit only these keys; empty: every fitted cost
+  int max_rounds = 30;
+  bool report_cells = true;  ///< run every cell once more, at full size, with the fitted costs
+  std::function<void(const fit_round&)> watch;
+};
+
+struct calibrated_cost {
+  std::string key;  ///< "machine.costs.trap"
+  registry::value_type type = registry::value_type::time;
+  std::string source;
+  std::int64_t start = 0;  ///< base units (ps, bytes/s, count)
+  std::int64_t value = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  bool at_bound = false;
+};
+
+struct calibration {
+  std::vector<calibrated_cost> costs;
+  std::size_t cells = 0;  ///< published cells that the fit saw
+  std::int64_t scale = 1;
+  fit_result fit;
+  reproduction after;  ///< every cell with the fitted costs; empty if it was not asked for
+  [[nodiscard]] std::int64_t degrees_of_freedom() const {
+    return static_cast<std::int64_t>(cells) - static_cast<std::int64_t>(costs.size());
+  }
+  [[nodiscard]] bool on_bound() const { return !fit.at_bound.empty(); }
+};
+
+/// The residuals are the relative errors of each fitted cell against each published run of it,
+/// weighted so that every cell counts once. Series that correct another are not fitted. Costs are
+/// whole numbers of base units. `table` is the catalogue's cost table. Throws config_error (no
+/// fitted cost, unknown key, a fitted cost without bounds, no fitted cell), interrupted, and
+/// std::runtime_error with the run's message when a run fails.
+calibration calibrate(const published& paper, const loader& load, const runner& run,
+                      const std::vector<registry::parameter>& table,
+                      const calibrate_options& options);
+
+/// Parameters with bounds, degrees of freedom, start and final values, the lines to put into the
+/// machine profile, and errors of the cells shown and not shown.
+std::string to_text(const calibration& c);
+
+}  // namespace hvsim::experiment

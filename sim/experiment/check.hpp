@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenarios that say what they expect, and whether it came so.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/experiment/batch.hpp"
+#include "sim/report/junit.hpp"
+
+namespace hvsim::experiment {
+
+/// One expectation of one file, evaluated.
+struct check_row {
+  enum class outcome {
+    ok,
+    miss,    ///< the run came out otherwise
+    broken,  ///< nothing to compare: the run failed, or the selector names nothing
+    stopped  ///< the run was interrupted
+  };
+  std::string file;
+  std::string name;      ///< of the item
+  std::string expected;  ///< "2.5s +-2%", ">= 3", "== 512"
+  std::string got;
+  outcome result = outcome::ok;
+  std::string message;  ///< why it is broken
+};
+
+struct check_report {
+  std::vector<check_row> rows;  ///< by file, then item
+  [[nodiscard]] bool ok() const;
+};
+
+/// The scenario files that `paths` name, in order: files as given, and for a directory every
+/// .yaml/.yml below it that has a top-level `expect:` (or cannot be read as YAML), sorted by path.
+/// Throws config_error for a path that does not exist.
+std::vector<std::string> scenario_files(const std::vector<std::string>& paths);
+
+/// Runs what the files' expectations need, each different run once, and evaluates them. A file
+/// that does not parse is one broken row; a file without expectations has no rows.
+check_report check(const std::vector<std::string>& files, const std::vector<std::string>& sets,
+                   const loader& load, const runner& run, const pool_options& pool);
+
+/// A table of all rows and a last line with the numbers.
+std::string to_text(const check_report& r);
+std::vector<report::junit_case> to_junit_cases(const check_report& r);
+
+}  // namespace hvsim::experiment

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/experiment/cell_error.hpp"
+#include "sim/report/table.hpp"
+#include "sim/report/time_text.hpp"
+#include "sim/scenario/units.hpp"
+
+namespace hvsim::experiment {
+namespace {
+
+__extension__ using wide = __int128;
+
+std::string cell_name(const grid_cell& cell) {
+  return cell.empty() ? "(no axes)" : fmt::format("{}", fmt::join(sets_of(cell), " "));
+}
+
+/// Every reported time, or the total where the workload reports none.
+std::vector<std::string> usual_metrics(const std::vector<report::metric>& all) {
+  std::vector<std::string> out;
+  for (const auto& m : all)
+    if (m.path.compare(0, 5, "time.") == 0) out.push_back(m.path);
+  if (out.empty()) out.emplace_back("total_time");
+  return out;
+}
+
+std::string shown(const report::metric& m) {
+  return m.unit == report::metric_unit::picoseconds
+             ? report::seconds_text(engine::duration{m.value}) + "s"
+             : report::value_text(m);
+}
+
+/// "2.71x": the first over the other; "-" without either.
+std::string ratio_of(const report::metric* first, const report::metric* other) {
+  if (first == nullptr || other == nullptr || other->value == 0) return "-";
+  return fmt::format("{:.3f}x",
+                     static_cast<double>(first->value) / static_cast<double>(other->value));
+}
+
+const report::metric* value_at(const comparison& c, const grid_cell& at, std::size_t metric) {
+  for (const compared_cell& cell : c.cells)
+    if (cell.at == at && metric < cell.values.size()) return &cell.values[metric];
+  return nullptr;
+}
+
+std::string text_of(const report::metric* m) {
+  return m == nullptr ? "-" : shown(*m);
+}
+
+/// The first axis along the columns, the others along the rows.
+report::table wide_table(const comparison& c, std::size_t metric) {
+  const std::vector<sweep_axis> others(c.axes.begin() + 1, c.axes.end());
+  const sweep_axis& across = c.axes.front();
+  std::vector<report::column> columns;
+  for (const auto& axis : others) columns.push_back({axis.key});
+  for (const auto& value : across.values) columns.push_back({value});
+  for (std::size_t v = 1; v < across.values.size(); ++v)
+    columns.push_back({fmt::format("{} / {}", across.values[0], across.values[v])});
+  report::table out(std::move(columns));
+  for (const grid_cell& rest : grid_cells(others)) {
+    std::vector<std::string> row;
+    for (const auto& [key, value] : rest) row.push_back(value);
+    std::vector<const report::metric*> values;
+    for (const auto& value : across.values) {
+      grid_cell at = {{across.key, value}};
+      at.insert(at.end(), rest.begin(), rest.end());
+      values.push_back(value_at(c, at, metric));
+      row.push_back(text_of(values.back()));
+    }
+    for (std::size_t v = 1; v < values.size(); ++v) row.push_back(ratio_of(values[0], values[v]));
+    out.add(std::move(row));
+  }
+  return out;
+}
+
+/// One axis, or none, along the rows.
+report::table long_table(const comparison& c, std::size_t metric) {
+  report::table out({{c.axes.empty() ? "scenario" : c.axes[0].key, report::align::left},
+                     {c.metrics[metric]},
+                     {"first / this"}});
+  const report::metric* first = c.cells.empty() ? nullptr : value_at(c, c.cells[0].at, metric);
+  for (const compared_cell& cell : c.cells) {
+    const report::metric* m = value_at(c, cell.at, metric);
+    out.add({cell.at.empty() ? c.name : cell.at[0].second, text_of(m), ratio_of(first, m)});
+  }
+  return out;
+}
+
+}  // namespace
+
+bool comparison::complete() const {
+  return std::none_of(cells.begin(), cells.end(), [](const auto& c) { return c.values.empty(); });
+}
+
+const report::metric& metric_at(const std::vector<report::metric>& all, std::string_view path) {
+  if (const report::metric* m = report::find_metric(all, path)) return *m;
+  std::vector<std::string> known;
+  for (const auto& m : all) known.push_back(m.path);
+  std::string message = fmt::format("the run has no metric '{}'", path);
+  if (const auto near = scenario::nearest(path, known))
+    message += fmt::format("; did you mean '{}'?", *near);
+  // Paths of the same family are the useful part of a long list.
+  const std::string family(path.substr(0, path.find('.') + 1));
+  std::vector<std::string> relatives;
+  for (const auto& k : known)
+    if (!family.empty() && k.compare(0, family.size(), family) == 0) relatives.push_back(k);
+  message += fmt::format(" known: {}", fmt::join(relatives.empty() ? known : relatives, ", "));
+  throw config_error(message);
+}
+
+comparison compare(const compare_request& request, const loader& load, const runner& run) {
+  batch runs(load, run);
+  comparison out;
+  out.axes = request.axes;
+  out.metrics = request.metrics;
+  std::vector<std::size_t> indices;
+  for (const grid_cell& cell : grid_cells(request.axes)) {
+    std::vector<std::string> sets = request.sets;
+    for (std::string& s : sets_of(cell)) sets.push_back(std::move(s));
+    indices.push_back(runs.add(request.file, sets));
+    out.cells.push_back({cell, {}, {}});
+  }
+  out.name = runs.scenario_of(0).name;
+  const std::vector<run_outcome>& outcomes = runs.run(request.pool);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const run_outcome& o = outcomes[indices[i]];
+    out.cells[i].error = o.error;
+    if (!o.result) continue;
+    const std::vector<report::metric> all = report::metrics(*o.result);
+    if (out.metrics.empty()) out.metrics = usual_metrics(all);
+    for (const std::string& path : out.metrics) out.cells[i].values.push_back(metric_at(all, path));
+  }
+  return out;
+}
+
+std::string to_text(const comparison& c) {
+  std::string out;
+  for (std::size_t m = 0; m < c.metrics.size(); ++m) {
+    const report::table t = c.axes.size() > 1 ? wide_table(c, m) : long_table(c, m);
+    out += fmt::format("{}{}: {}\n{}", m == 0 ? "" : "\n", c.name, c.metrics[m], t.to_text(2));
+  }
+  for (const compared_cell& cell : c.cells)
+    if (!cell.error.empty()) out += fmt::format("failed: {}: {}\n", cell_name(cell.at), cell.error);
+  return out;
+}
+
+std::string to_csv(const comparison& c) {
+  std::vector<std::string> head;
+  for (const auto& axis : c.axes) head.push_back(axis.key);
+  for (const char* name : {"metric", "value", "unit"}) head.emplace_back(name);
+  std::string out = report::csv_line(head);
+  for (const compared_cell& cell : c.cells)
+    for (const report::metric& m : cell.values) {
+      std::vector<std::string> row;
+      for (const auto& [key, value] : cell.at) row.push_back(value);
+      row.push_back(m.path);
+      row.push_back(report::value_text(m));
+      row.emplace_back(report::unit_text(m.unit));
+      out += report::csv_line(row);
+    }
+  return out;
+}
+
+std::vector<deviation> deviations(const comparison& now, const comparison& baseline,
+                                  std::int64_t tolerance_ppm) {
+  std::vector<deviation> out;
+  for (const compared_cell& old : baseline.cells) {
+    const auto cell = std::find_if(now.cells.begin(), now.cells.end(),
+                                   [&](const auto& c) { return c.at == old.at; });
+    if (cell == now.cells.end() || cell->values.empty()) {
+      out.push_back({cell_name(old.at), "", "a finished run", "missing", ""});
+      continue;
+    }
+    for (const report::metric& before : old.values) {
+      const report::metric* after = report::find_metric(cell->values, before.path);
+      if (after == nullptr || after->unit != before.unit) {
+        out.push_back({cell_name(old.at), before.path, shown(before), "missing", ""});
+        continue;
+      }
+      const wide difference = wide{after->value} - before.value;
+      const wide allowed =
+          wide{tolerance_ppm} * (before.value < 0 ? -wide{before.value} : before.value);
+      if ((difference < 0 ? -difference : difference) * 1'000'000 <= allowed) continue;
+      const std::string change = before.value == 0
+                                     ? ""
+                                     : signed_text(error_percent(static_cast<double>(after->value),
+                                                                 static_cast<double>(before.value)),
+                                                   2) +
+                                           "%";
+      out.push_back({cell_name(old.at), before.path, shown(before), shown(*after), change});
+    }
+  }
+  return out;
+}
+
+std::string to_text(const std::vector<deviation>& all) {
+  if (all.empty()) return "no deviation from the baseline\n";
+  report::table t({{"cell", report::align::left},
+                   {"metric", report::align::left},
+                   {"baseline"},
+                   {"now"},
+                   {"change"}});
+  for (const deviation& d : all) t.add({d.cell, d.metric, d.expected, d.got, d.change});
+  return t.to_text();
+}
+
+}  // namespace hvsim::experiment

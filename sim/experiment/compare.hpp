@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same scenario under several settings, side by side, and against a stored comparison.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/experiment/batch.hpp"
+#include "sim/experiment/grid.hpp"
+#include "sim/report/metrics.hpp"
+
+namespace hvsim::experiment {
+
+struct compare_request {
+  std::string file;
+  std::vector<std::string> sets;     ///< overrides of every cell
+  std::vector<sweep_axis> axes;      ///< applied after `sets`
+  std::vector<std::string> metrics;  ///< paths of report::metrics; empty: every reported time
+  pool_options pool;
+};
+
+/// One cell with the chosen metrics, in the order of comparison::metrics. Empty values: the run
+/// did not finish.
+struct compared_cell {
+  grid_cell at;
+  std::vector<report::metric> values;
+  std::string error;  ///< why the run failed; empty if it did not
+};
+
+struct comparison {
+  std::string name;  ///< of the scenario
+  std::vector<sweep_axis> axes;
+  std::vector<std::string> metrics;
+  std::vector<compared_cell> cells;  ///< in the order of grid_cells
+  [[nodiscard]] bool complete() const;
+};
+
+/// Runs every cell. Throws config_error (scenario, axis, unknown metric with the nearest known).
+comparison compare(const compare_request& request, const loader& load, const runner& run);
+
+/// A table for each metric. With two axes or more the first one runs along the columns, with the
+/// ratio of its first value to each other; with one axis it runs along the rows.
+std::string to_text(const comparison& c);
+/// Tidy: one row a cell and metric; the columns are the axes, then metric,value,unit.
+std::string to_csv(const comparison& c);
+/// The document that --save writes and --baseline reads.
+nlohmann::ordered_json to_json(const comparison& c);
+/// Throws report::input_error.
+comparison comparison_from_json(const nlohmann::ordered_json& document);
+
+/// One thing in which a comparison left its baseline.
+struct deviation {
+  std::string cell;    ///< "hypervisor.kernel=linux-6.1 vm.vcpus=4"
+  std::string metric;  ///< empty: the whole cell is missing
+  std::string expected;
+  std::string got;
+  std::string change;  ///< "+3.1%"; empty where there is no ratio
+};
+
+/// Every metric of every cell of `baseline` that is missing in `now` or differs from it by more
+/// than `tolerance_ppm` parts per million, in either direction. Exact integer arithmetic: a
+/// difference of exactly the tolerance passes.
+std::vector<deviation> deviations(const comparison& now, const comparison& baseline,
+                                  std::int64_t tolerance_ppm);
+/// The deviations as a table; one line saying so if there are none.
+std::string to_text(const std::vector<deviation>& all);
+
+/// The metrics of a run by path. Throws config_error for an unknown path: the message has the
+/// nearest known one and the families of paths.
+const report::metric& metric_at(const std::vector<report::metric>& all, std::string_view path);
+
+}  // namespace hvsim::experiment
