@@ -26,7 +26,7 @@ std::string verify_table(const stage2& s2, table_page* t, level l, engine::ipa a
   std::uint32_t refs = 1;
   for (unsigned i = 0; i < g.entries(); ++i, at = at + g.size(l)) {
     const descriptor d = t->entries[i];
-    const entry_ref e{t, i, l, at};
+    const entry_ref e{t, i, l, at, t->entries + i};
     if (d.counted()) ++refs;
     if (d.locked()) return "entry left locked" + at_entry(e, d);
     if (!d.valid()) continue;

@@ -82,15 +82,27 @@ struct stage2 {
   table_page* start = nullptr;  ///< first of geometry.start_tables pages side by side
   stage2_policy policy{};
 
-  /// The entry for `a` in `t`, a table of level `l`.
-  [[nodiscard]] entry_ref entry(table_page* t, level l, engine::ipa a) const {
-    return {t, geometry.g.index(a.value(), l), l, a};
-  }
+  /// The start table that translates `a`.
   [[nodiscard]] table_page* start_table(engine::ipa a) const {
     return start + geometry.start_index(a);
   }
   [[nodiscard]] table_page* follow(descriptor table) const {
     return memory->at(table.table_address(geometry.g));
+  }
+  /// The entry for `a` in `t`, a table of level `l`.
+  [[nodiscard]] entry_ref entry(table_page* t, level l, engine::ipa a) const {
+    const unsigned i = geometry.g.index(a.value(), l);
+    return {t, i, l, a, t->entries + i};
+  }
+  /// The entry of level `l` for `a` in the table that a table descriptor points to.
+  [[nodiscard]] entry_ref entry_below(descriptor table, level l, engine::ipa a) const {
+    const engine::pa at = table.table_address(geometry.g);
+    const unsigned i = geometry.g.index(a.value(), l);
+    return {memory->at(at), i, l, a, memory->entries_at(at) + i};
+  }
+  /// The first entry of a walk for `a`.
+  [[nodiscard]] entry_ref start_entry(engine::ipa a) const {
+    return entry(start_table(a), geometry.start, a);
   }
 };
 

@@ -55,7 +55,7 @@ void lock_descendants(P& port, const stage2& s2, table_page* t, level l, engine:
                       bool shared) {
   const granule g = s2.geometry.g;
   for (unsigned i = 0; i < g.entries(); ++i, at = at + g.size(l)) {
-    const entry_ref e{t, i, l, at};
+    const entry_ref e{t, i, l, at, t->entries + i};
     port.visit(l);
     descriptor old = port.exchange(e, locked_descriptor);
     while (old.locked()) {

@@ -12,9 +12,8 @@ namespace detail {
 template <stage2_port P>
 stage2_result map_exclusive(P& port, const stage2& s2, engine::ipa at, level target,
                             descriptor leaf) {
-  table_page* t = s2.start_table(at);
-  for (level l = s2.geometry.start;; l = next(l)) {
-    const entry_ref e = s2.entry(t, l, at);
+  for (entry_ref e = s2.start_entry(at);;) {
+    const level l = e.lvl;
     const descriptor old = port.load(e);
     port.visit(l);
     if (l == target) {
@@ -25,11 +24,11 @@ stage2_result map_exclusive(P& port, const stage2& s2, engine::ipa at, level tar
       }
       maintain_caches(port, s2, leaf, l);
       port.store(e, leaf);
-      port.get_page(t);
+      port.get_page(e.table);
       return stage2_result::ok;
     }
     if (old.is_table(l)) {
-      t = s2.follow(old);
+      e = s2.entry_below(old, next(l), at);
       continue;
     }
     table_page* child = port.alloc_table(next(l));
@@ -37,8 +36,8 @@ stage2_result map_exclusive(P& port, const stage2& s2, engine::ipa at, level tar
     child->lvl = next(l);
     if (old.counted()) put_entry(port, e, old, l);
     port.store(e, make_table(s2.memory->address(child)));
-    port.get_page(t);
-    t = child;
+    port.get_page(e.table);
+    e = s2.entry(child, next(l), at);
   }
 }
 
@@ -66,9 +65,8 @@ stage2_result make_child(P& port, const stage2& s2, const entry_ref& e, descript
 template <stage2_port P>
 stage2_result map_parallel(P& port, const stage2& s2, engine::ipa at, level target, descriptor leaf,
                            bool shared) {
-  table_page* t = s2.start_table(at);
-  for (level l = s2.geometry.start;; l = next(l)) {
-    const entry_ref e = s2.entry(t, l, at);
+  for (entry_ref e = s2.start_entry(at);;) {
+    const level l = e.lvl;
     descriptor old = port.load(e);
     port.visit(l);
     if (l == target) {
@@ -86,7 +84,7 @@ stage2_result map_parallel(P& port, const stage2& s2, engine::ipa at, level targ
     // between: then there is nothing to descend into, and the guest faults again.
     old = port.load(e);
     if (!old.is_table(l)) return stage2_result::ok;
-    t = s2.follow(old);
+    e = s2.entry_below(old, next(l), at);
   }
 }
 

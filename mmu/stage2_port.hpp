@@ -16,9 +16,10 @@ struct entry_ref {
   std::uint32_t index;  ///< 0 to granule.entries() - 1
   level lvl;            ///< level of the entry
   engine::ipa ipa;      ///< the address for which the walker visits the entry, not rounded down
+  descriptor* where;    ///< the entry in memory
 
   /// The entry in memory, for ports that implement load, store and the rest.
-  [[nodiscard]] descriptor& in_memory() const { return table->entries[index]; }
+  [[nodiscard]] descriptor& in_memory() const { return *where; }
 };
 
 /// Memory accesses, table pages, maintenance and cost hooks of the stage-2 operations.

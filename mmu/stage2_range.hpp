@@ -15,7 +15,7 @@ stage2_result visit_table(P& port, const stage2& s2, table_page* t, level l, eng
   const granule g = s2.geometry.g;
   const unsigned entries = g.entries();
   for (unsigned i = g.index(at.value(), l); i < entries && at < end; ++i) {
-    const entry_ref e{t, i, l, at};
+    const entry_ref e{t, i, l, at, t->entries + i};
     descriptor old = port.load(e);
     port.visit(l);
     if (!old.is_table(l)) {

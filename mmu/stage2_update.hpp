@@ -16,13 +16,11 @@ struct leaf_lookup {
 template <stage2_port P>
 leaf_lookup get_leaf(P& port, const stage2& s2, engine::ipa at) {
   detail::check_range(s2, at, engine::bytes{1});
-  table_page* t = s2.start_table(at);
-  for (level l = s2.geometry.start;; l = next(l)) {
-    const entry_ref e = s2.entry(t, l, at);
+  for (entry_ref e = s2.start_entry(at);;) {
     const descriptor d = port.load(e);
-    port.visit(l);
-    if (!d.is_table(l)) return {e, d};
-    t = s2.follow(d);
+    port.visit(e.lvl);
+    if (!d.is_table(e.lvl)) return {e, d};
+    e = s2.entry_below(d, next(e.lvl), at);
   }
 }
 

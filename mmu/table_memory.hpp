@@ -87,6 +87,10 @@ class table_memory {
   [[nodiscard]] table_page* at(engine::pa a) const {
     return pages_ + ((a.value() - base_.value()) >> g_.page_shift);
   }
+  /// The entries of the page at a table address; the same as at(a)->entries with one load less.
+  [[nodiscard]] descriptor* entries_at(engine::pa a) const {
+    return reinterpret_cast<descriptor*>(memory_ + (a.value() - base_.value()));
+  }
   [[nodiscard]] bool contains(engine::pa a) const {
     return a >= base_ && ((a.value() - base_.value()) >> g_.page_shift) < used_;
   }

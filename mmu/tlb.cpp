@@ -117,16 +117,20 @@ void tlb::invalidate_range(engine::vmid v, engine::ipa at, engine::bytes n) {
   }
 }
 
+void tlb::drop(std::uint64_t t) {
+  for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
+    if (l1_tags_[i] == t) {
+      unlink_l1(i);
+      break;
+    }
+  }
+  if (const std::size_t i = find_l2(t); i != l2_tags_.size()) l2_tags_[i] = 0;
+}
+
 void tlb::invalidate_va(engine::gva va, engine::asid a, engine::vmid v) {
   const std::uint64_t ctx = context(a, v);
-  for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
-    const std::uint64_t t = tag(va, class_level(classes), ctx);
-    for (unsigned i = 0; i < geometry_.l1_entries; ++i)
-      if (l1_tags_[i] == t) unlink_l1(i);
-    const std::uint64_t first = l2_set(t) * geometry_.l2_ways;
-    for (unsigned way = 0; way < geometry_.l2_ways; ++way)
-      if (l2_tags_[first + way] == t) l2_tags_[first + way] = 0;
-  }
+  for (unsigned classes = classes_; classes != 0; classes &= classes - 1)
+    drop(tag(va, class_level(classes), ctx));
   stage1_slot& s = stage1_walks_[walk_slot(va.value())];
   if (s.key == walk_key(va.value(), ctx)) s = {};
 }

@@ -52,15 +52,26 @@ class tlb {
     tlb_level where = tlb_level::miss;
     tlb_entry entry{};
   };
+  /// Stands for the translations of one address space until they are invalidated. What is inserted
+  /// with a regime taken before an invalidation is never found: a walk that began earlier leaves
+  /// nothing behind.
+  struct regime {
+    std::uint64_t combined;  ///< stage 1 and both stages together: VMID and ASID
+    std::uint64_t stage2;    ///< stage 2 alone: VMID
+  };
+  regime enter(engine::asid a, engine::vmid v) {
+    const std::uint64_t first = context(a, v);
+    return {first, stage2_context(v)};
+  }
+
   /// The entry for `va`, whatever its permissions (see tlb_entry::permits). An L2 hit moves into
   /// L1.
   hit lookup(engine::gva va, engine::asid a, engine::vmid v) {
     const std::uint64_t ctx = context(a, v);
     for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
-      const level l = class_level(classes);
-      const std::uint64_t t = tag(va, l, ctx);
+      const std::uint64_t t = tag(va, class_level(classes), ctx);
       for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
-        if (l1_tags_[i] == t) {
+        if (l1_tags_[i] == t) [[likely]] {
           ++counts_.l1_hits;
           return {tlb_level::l1, l1_data_[i]};
         }
@@ -69,37 +80,42 @@ class tlb {
     return lookup_l2(va, ctx);
   }
   /// Adds a translation of `va`; `e` must cover it. Replaces an entry of the same tag.
-  void insert(engine::gva va, engine::asid a, engine::vmid v, tlb_entry e) {
-    const std::uint64_t t = tag(va, e.size(), context(a, v));
-    classes_ |= 1U << to_int(e.size());
-    insert_l2(t, e);
-    insert_l1(t, e);
+  void insert(engine::gva va, const regime& r, tlb_entry e) {
+    const std::uint64_t t = tag(va, e.size(), r.combined);
+    drop(t);
+    add(t, e);
+  }
+  /// The same after lookup() has just missed: nothing of this tag can be there.
+  void insert_after_miss(engine::gva va, const regime& r, tlb_entry e) {
+    add(tag(va, e.size(), r.combined), e);
   }
 
-  /// Walk cache, stage 1: the level 3 table for `va`, or null.
-  const engine::ipa* find_stage1_table(engine::gva va, engine::asid a, engine::vmid v) {
-    const std::uint64_t key = walk_key(va.value(), context(a, v));
+  /// Walk cache, stage 1: the level 3 table for `va`, or null. Valid until the next insert.
+  const engine::ipa* find_stage1_table(engine::gva va, const regime& r) {
     const stage1_slot& s = stage1_walks_[walk_slot(va.value())];
-    if (s.key != key) return count_walk_miss();
-    ++counts_.walk_hits;
-    return &s.table;
-  }
-  void insert_stage1_table(engine::gva va, engine::asid a, engine::vmid v, engine::ipa table) {
-    stage1_walks_[walk_slot(va.value())] = {walk_key(va.value(), context(a, v)), table};
-  }
-  /// Walk cache, stage 2: what is known about `at`, or null.
-  const stage2_cached* find_stage2(engine::ipa at, engine::vmid v) {
-    const stage2_slot& s = stage2_walks_[walk_slot(at.value())];
-    if (s.key != walk_key(at.value(), stage2_context(v))) {
-      ++counts_.walk_misses;
-      return nullptr;
+    if (s.key == walk_key(va.value(), r.combined)) [[likely]] {
+      ++counts_.walk_hits;
+      return &s.table;
     }
-    ++counts_.walk_hits;
-    return &s.cached;
+    ++counts_.walk_misses;
+    return nullptr;
   }
-  void insert_stage2(engine::ipa at, engine::vmid v, const stage2_cached& c) {
+  void insert_stage1_table(engine::gva va, const regime& r, engine::ipa table) {
+    stage1_walks_[walk_slot(va.value())] = {walk_key(va.value(), r.combined), table};
+  }
+  /// Walk cache, stage 2: what is known about `at`, or null. Valid until the next insert.
+  const stage2_cached* find_stage2(engine::ipa at, const regime& r) {
+    const stage2_slot& s = stage2_walks_[walk_slot(at.value())];
+    if (s.key == walk_key(at.value(), r.stage2)) [[likely]] {
+      ++counts_.walk_hits;
+      return &s.cached;
+    }
+    ++counts_.walk_misses;
+    return nullptr;
+  }
+  void insert_stage2(engine::ipa at, const regime& r, const stage2_cached& c) {
     if (c.block.counted() && c.lvl != level::l2) has_large_blocks_ = true;
-    stage2_walks_[walk_slot(at.value())] = {walk_key(at.value(), stage2_context(v)), c};
+    stage2_walks_[walk_slot(at.value())] = {walk_key(at.value(), r.stage2), c};
   }
 
   /// TLBI IPAS2E1: stage-2-only entries for `at`.
@@ -121,7 +137,7 @@ class tlb {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  // A tag is {VA >> 12 with the entry's offset bits cleared: 36 bits, level: 2, context: 26}.
+  // A tag is {VA in units of the entry's size: 36 bits, level: 2, context: 26}.
   // A context number stands for one (VMID, ASID) between two invalidations; numbers are never used
   // twice until they run out, so giving out a new one drops all old entries at once.
   static constexpr unsigned context_bits = 26;
@@ -142,14 +158,11 @@ class tlb {
 
   static level class_level(unsigned classes) { return static_cast<level>(__builtin_ctz(classes)); }
   std::uint64_t tag(engine::gva va, level l, std::uint64_t ctx) const {
-    const unsigned shift = shifts_[to_int(l)];
-    return (va.value() >> shift << shift >> 12 << (context_bits + 2)) |
+    return va.value() >> shifts_[to_int(l)] << (context_bits + 2) |
            static_cast<std::uint64_t>(to_int(l)) << context_bits | ctx;
   }
-  /// Virtual page number of a tag in units of its own size.
-  std::uint64_t page_number(std::uint64_t t) const {
-    return t >> (context_bits + 2) << 12 >> shifts_[t >> context_bits & 3];
-  }
+  /// Page number in a tag, in units of the entry's size.
+  static std::uint64_t page_number(std::uint64_t t) { return t >> (context_bits + 2); }
   std::uint64_t bucket(std::uint64_t t) const { return page_number(t) & bucket_mask_; }
   std::uint64_t l2_set(std::uint64_t t) const { return page_number(t) & set_mask_; }
   std::uint64_t walk_slot(std::uint64_t address) const {
@@ -169,21 +182,20 @@ class tlb {
       return stage2_current_.number;
     return find_stage2_context(v.value());
   }
-  const engine::ipa* count_walk_miss() {
-    ++counts_.walk_misses;
-    return nullptr;
+  void add(std::uint64_t t, tlb_entry e) {
+    classes_ |= 1U << to_int(e.size());
+    const std::uint64_t set = l2_set(t);
+    const unsigned way = l2_victims_[set];
+    l2_victims_[set] = static_cast<std::uint8_t>(way + 1U == geometry_.l2_ways ? 0 : way + 1U);
+    l2_tags_[set * geometry_.l2_ways + way] = t;
+    l2_data_[set * geometry_.l2_ways + way] = e;
+    add_l1(t, e);
   }
-  void insert_l1(std::uint64_t t, tlb_entry e) {
-    const std::uint64_t b = bucket(t);
-    for (unsigned i = l1_heads_[b]; i != nobody; i = l1_next_[i]) {
-      if (l1_tags_[i] == t) {
-        l1_data_[i] = e;
-        return;
-      }
-    }
+  void add_l1(std::uint64_t t, tlb_entry e) {
     const unsigned victim = l1_victim_;
     l1_victim_ = victim + 1 == geometry_.l1_entries ? 0 : victim + 1;
     if (l1_tags_[victim] != 0) unlink_l1(victim);
+    const std::uint64_t b = bucket(t);
     l1_tags_[victim] = t;
     l1_data_[victim] = e;
     l1_next_[victim] = l1_heads_[b];
@@ -195,34 +207,37 @@ class tlb {
     *link = l1_next_[i];
     l1_tags_[i] = 0;
   }
-  void insert_l2(std::uint64_t t, tlb_entry e) {
-    const std::uint64_t set = l2_set(t);
-    std::uint64_t* tags = &l2_tags_[set * geometry_.l2_ways];
-    unsigned way = 0;
-    while (way < geometry_.l2_ways && tags[way] != t) ++way;
-    if (way == geometry_.l2_ways) {
-      way = l2_victims_[set];
-      l2_victims_[set] = static_cast<std::uint8_t>(way + 1U == geometry_.l2_ways ? 0 : way + 1U);
+  /// One bit for each way of a set that holds `t`.
+  template <unsigned N>
+  static unsigned match(const std::uint64_t* tags, std::uint64_t t) {
+    unsigned m = 0;
+    for (unsigned way = 0; way < N; ++way) m |= static_cast<unsigned>(tags[way] == t) << way;
+    return m;
+  }
+  /// Position of `t` in L2, or the number of entries.
+  std::size_t find_l2(std::uint64_t t) const {
+    const std::size_t first = l2_set(t) * geometry_.l2_ways;
+    if (geometry_.l2_ways == 5) [[likely]] {
+      const unsigned m = match<5>(&l2_tags_[first], t);
+      return m == 0 ? l2_tags_.size() : first + static_cast<unsigned>(__builtin_ctz(m));
     }
-    tags[way] = t;
-    l2_data_[set * geometry_.l2_ways + way] = e;
+    for (unsigned way = 0; way < geometry_.l2_ways; ++way)
+      if (l2_tags_[first + way] == t) return first + way;
+    return l2_tags_.size();
   }
   hit lookup_l2(engine::gva va, std::uint64_t ctx) {
     for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
       const std::uint64_t t = tag(va, class_level(classes), ctx);
-      const std::uint64_t first = l2_set(t) * geometry_.l2_ways;
-      for (unsigned way = 0; way < geometry_.l2_ways; ++way) {
-        if (l2_tags_[first + way] == t) {
-          ++counts_.l2_hits;
-          const tlb_entry e = l2_data_[first + way];
-          insert_l1(t, e);
-          return {tlb_level::l2, e};
-        }
+      if (const std::size_t i = find_l2(t); i != l2_tags_.size()) {
+        ++counts_.l2_hits;
+        add_l1(t, l2_data_[i]);
+        return {tlb_level::l2, l2_data_[i]};
       }
     }
     ++counts_.misses;
     return {};
   }
+  void drop(std::uint64_t t);
   std::uint64_t find_context(std::uint32_t key);
   std::uint64_t find_stage2_context(std::uint32_t key);
   std::uint64_t new_context();

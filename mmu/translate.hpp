@@ -20,71 +20,88 @@ struct translation {
 
 namespace detail {
 
-/// Stage-2 translation of one address through the walk cache.
+/// Stage-2 walk from the start tables that fills the walk cache.
 template <stage2_reader R>
-stage2_walk_result translate_stage2(R& reader, const stage2& s2, tlb& cache, engine::ipa at,
-                                    engine::vmid v, access_kind k, const walk_options& options) {
-  if (const stage2_cached* c = cache.find_stage2(at, v)) {
-    if (!c->block.counted())
-      return walk_stage2_from(reader, s2, {c->table, level::l3}, at, k, options);
-    const entry_ref e{c->table, c->index, c->lvl, at};
-    return {stage2_permits(c->block, k) ? fault_status::none : fault_status::permission, c->lvl, e,
-            c->block};
-  }
+[[gnu::noinline]] stage2_walk_result fill_stage2(R& reader, const stage2& s2, tlb& cache,
+                                                 const tlb::regime& regime, engine::ipa at,
+                                                 access_kind k, const walk_options& options) {
   const stage2_walk_result r = walk_stage2(reader, s2, at, k, options);
   // Table entries may be cached even if the walk faults below them; a faulting leaf may not.
-  if (r.lvl == level::l3 && r.entry.table != nullptr)
-    cache.insert_stage2(at, v, {r.entry.table, {}, level::l3, 0});
+  if (r.lvl() == level::l3)
+    cache.insert_stage2(at, regime, {r.entry.table, {}, level::l3, 0});
   else if (r.ok() || r.status == fault_status::permission)
-    cache.insert_stage2(at, v, {r.entry.table, r.leaf, r.lvl, r.entry.index});
+    cache.insert_stage2(at, regime, {r.entry.table, r.leaf, r.lvl(), r.entry.index});
+  return r;
+}
+
+/// Stage-2 translation of one address through the walk cache.
+template <stage2_reader R>
+[[gnu::always_inline]] inline stage2_walk_result translate_stage2(R& reader, const stage2& s2,
+                                                                  tlb& cache,
+                                                                  const tlb::regime& regime,
+                                                                  engine::ipa at, access_kind k,
+                                                                  const walk_options& options) {
+  const stage2_cached* c = cache.find_stage2(at, regime);
+  if (c == nullptr) return fill_stage2(reader, s2, cache, regime, at, k, options);
+  if (!c->block.counted())
+    return walk_stage2_from(reader, s2, s2.entry(c->table, level::l3, at), k, options);
+  const entry_ref e{c->table, c->index, c->lvl, at, c->table->entries + c->index};
+  return {stage2_permits(c->block, k) ? fault_status::none : fault_status::permission, e, c->block};
+}
+
+/// Stage-1 walk from the start table that fills the walk caches.
+template <stage1_reader R>
+[[gnu::noinline]] stage1_walk_result fill_stage1(R& reader, const stage2& s2, const stage1& s1,
+                                                 tlb& cache, const tlb::regime& regime,
+                                                 engine::gva va, access_kind k,
+                                                 const walk_options& options) {
+  if (va.value() >> s1.va_bits != 0) return stage1_out_of_range();
+  const stage1_walk_result r =
+      walk_stage1_from(reader, s1, s1.table, s1.start(), va, k, [&](engine::ipa where) {
+        return translate_stage2(reader, s2, cache, regime, where, access_kind::read, options);
+      });
+  if (r.has_l3_table) cache.insert_stage1_table(va, regime, r.l3_table);
   return r;
 }
 
 /// The miss path of translate().
 template <stage1_reader R>
 translation translate_miss(R& reader, const stage2& s2, const stage1& s1, tlb& cache,
-                           engine::gva va, engine::asid a, engine::vmid v, access_kind k,
+                           engine::gva va, const tlb::regime& regime, access_kind k,
                            const walk_options& options) {
+  // A cached pointer is combined: its own stage-2 translation was checked when it was filled.
+  const auto checked = [](engine::ipa) { return stage2_walk_result{}; };
+  const engine::ipa* l3 = cache.find_stage1_table(va, regime);
+  const stage1_walk_result first =
+      l3 != nullptr ? walk_stage1_from(reader, s1, *l3, level::l3, va, k, checked)
+                    : fill_stage1(reader, s2, s1, cache, regime, va, k, options);
   translation out;
-  const auto read_table = [&](engine::ipa where) {
-    return translate_stage2(reader, s2, cache, where, v, access_kind::read, options);
-  };
-  stage1_walk_result first;
-  if (const engine::ipa* l3 = cache.find_stage1_table(va, a, v)) {
-    // The cached pointer is combined: its stage-2 translation was checked when it was filled.
-    const auto checked = [](engine::ipa) { return stage2_walk_result{}; };
-    first = walk_stage1_from(reader, s1, *l3, level::l3, va, k, checked);
-  } else if (va.value() >> s1.va_bits != 0) {
-    out.status = fault_status::translation;
-    out.lvl = level::l0;
-    return out;
-  } else {
-    first = walk_stage1_from(reader, s1, s1.table, s1.start(), va, k, read_table);
-    if (first.has_l3_table) cache.insert_stage1_table(va, a, v, first.l3_table);
-  }
   out.ipa = first.ipa;
-  if (!first.ok()) {
+  if (!first.ok()) [[unlikely]] {
     out.status = first.status;
     out.stage = first.stage;
     out.s1ptw = first.s1ptw();
     out.lvl = first.lvl;
     return out;
   }
-  const stage2_walk_result second = translate_stage2(reader, s2, cache, first.ipa, v, k, options);
-  if (!second.ok()) {
+  const stage2_walk_result second =
+      translate_stage2(reader, s2, cache, regime, first.ipa, k, options);
+  if (!second.ok()) [[unlikely]] {
     out.status = second.status;
     out.stage = walk_stage::stage2;
-    out.lvl = second.lvl;
+    out.lvl = second.lvl();
     return out;
   }
-  // The smaller leaf decides how much one entry may cover. Both stages use one granule here;
-  // with different ones the entry covers a page of the TLB's granule.
-  const granule g = s2.geometry.g;
-  const level size = s1.g == g ? (first.lvl > second.lvl ? first.lvl : second.lvl) : level::l3;
+  // The smaller leaf decides how much one entry covers. If the stages' granules differ, it is a
+  // page of the stage-2 granule, which must not be the larger one.
+  const granule& g = s2.geometry.g;
+  const level size = s1.g.page_shift != g.page_shift ? level::l3
+                     : first.lvl > second.lvl()      ? first.lvl
+                                                     : second.lvl();
   const engine::pa base =
-      stage2_output(g, second.leaf, second.lvl, first.ipa).align_down(g.shift(size));
-  out.entry = tlb_entry::make(base, size, first.leaf, second.leaf, second.lvl);
-  cache.insert(va, a, v, out.entry);
+      stage2_output(g, second.leaf, second.lvl(), first.ipa).align_down(g.shift(size));
+  out.entry = tlb_entry::make(base, size, first.leaf, second.leaf, second.lvl());
+  cache.insert_after_miss(va, regime, out.entry);
   return out;
 }
 
@@ -93,12 +110,13 @@ translation translate_miss(R& reader, const stage2& s2, const stage1& s1, tlb& c
 /// Translates one access. A TLB entry that does not permit the access faults from the TLB, without
 /// a walk: after a flush that did not reach this core, that is what hardware does.
 template <stage1_reader R>
-translation translate(R& reader, const stage2& s2, const stage1& s1, tlb& cache, engine::gva va,
-                      engine::asid a, engine::vmid v, access_kind k,
-                      const walk_options& options = {}) {
+[[gnu::always_inline]] inline translation translate(R& reader, const stage2& s2, const stage1& s1,
+                                                    tlb& cache, engine::gva va, engine::asid a,
+                                                    engine::vmid v, access_kind k,
+                                                    const walk_options& options = {}) {
   const tlb::hit h = cache.lookup(va, a, v);
   if (h.where == tlb_level::miss)
-    return detail::translate_miss(reader, s2, s1, cache, va, a, v, k, options);
+    return detail::translate_miss(reader, s2, s1, cache, va, cache.enter(a, v), k, options);
   translation out;
   out.found = h.where;
   out.entry = h.entry;

@@ -30,6 +30,10 @@ struct walk_options {
 };
 
 /// Memory as a hardware walker sees it.
+///
+/// A walk is atomic with regard to TLBIs that complete: a reader must not let another thread run in
+/// the middle of one (a DSB waits for walks under way, so nothing could be seen in between). Bring
+/// this thread up to date before the walk, not in load().
 template <class R>
 concept stage2_reader = requires(R& r, const entry_ref& e, descriptor d, level l) {
   { r.load(e) } -> std::same_as<descriptor>;
@@ -46,10 +50,10 @@ concept stage1_reader = stage2_reader<R> && requires(R& r, engine::ipa entry_add
 /// Where a stage-2 walk ended. The entry is the leaf, or the one that faulted.
 struct stage2_walk_result {
   fault_status status = fault_status::none;
-  level lvl = level::l0;
-  entry_ref entry{};
-  descriptor leaf{};
+  entry_ref entry{};  ///< without a table if the address is outside the input range
+  descriptor leaf{};  ///< what the entry held
   [[nodiscard]] bool ok() const { return status == fault_status::none; }
+  [[nodiscard]] level lvl() const { return entry.lvl; }
 };
 
 /// Whether a stage-2 leaf lets `k` through.
@@ -65,40 +69,32 @@ constexpr bool stage2_permits(descriptor leaf, access_kind k) {
   return leaf.s2_executable();
 }
 
-/// Where a walk may start: the start table, or a table that a walk cache remembers.
-struct walk_point {
-  table_page* table;
-  level lvl;  ///< level of the entries in `table`
-};
-
-/// Stage-2 walk for one access, from `from` down. Precondition: `at` lies in the input range.
+/// Stage-2 walk for one access from the entry `e` down, where `e.ipa` is the address to translate:
+/// from a start table, or from a table that a walk cache remembers.
 template <stage2_reader R>
-stage2_walk_result walk_stage2_from(R& reader, const stage2& s2, walk_point from, engine::ipa at,
-                                    access_kind k, const walk_options& options = {}) {
-  table_page* t = from.table;
-  for (level l = from.lvl;; l = next(l)) {
-    const entry_ref e = s2.entry(t, l, at);
-    descriptor d = reader.load(e);
-    reader.visit(l);
-    if (d.is_table(l)) {
-      t = s2.follow(d);
-      continue;
-    }
-    if (!d.is_leaf(l) || !s2.geometry.g.leaf_allowed(l))
-      return {fault_status::translation, l, e, d};
-    if ((d.raw() & bits::address) >> options.pa_bits != 0)
-      return {fault_status::address_size, l, e, d};
-    if (!d.accessed()) {
-      if (!options.hardware_af) return {fault_status::access_flag, l, e, d};
-      // Hardware updates the flag atomically and looks again when the entry has changed.
-      while (d.is_leaf(l) && !d.accessed() && !reader.compare_exchange(e, d, d.set(bits::af)))
-        d = reader.load(e);
-      d = reader.load(e);
-      if (!d.is_leaf(l)) return {fault_status::translation, l, e, d};
-    }
-    if (!stage2_permits(d, k)) return {fault_status::permission, l, e, d};
-    return {fault_status::none, l, e, d};
+[[gnu::always_inline]] inline stage2_walk_result walk_stage2_from(R& reader, const stage2& s2,
+                                                                  entry_ref e, access_kind k,
+                                                                  const walk_options& options) {
+  const engine::ipa at = e.ipa;
+  descriptor d = reader.load(e);
+  reader.visit(e.lvl);
+  while (d.is_table(e.lvl)) {
+    e = s2.entry_below(d, next(e.lvl), at);
+    d = reader.load(e);
+    reader.visit(e.lvl);
   }
+  if (!d.is_leaf(e.lvl) || !s2.geometry.g.leaf_allowed(e.lvl))
+    return {fault_status::translation, e, d};
+  if ((d.raw() & bits::address) >> options.pa_bits != 0) return {fault_status::address_size, e, d};
+  if (!d.accessed()) [[unlikely]] {
+    if (!options.hardware_af) return {fault_status::access_flag, e, d};
+    // Hardware updates the flag atomically and looks again when the entry has changed.
+    while (d.is_leaf(e.lvl) && !d.accessed() && !reader.compare_exchange(e, d, d.set(bits::af)))
+      d = reader.load(e);
+    d = reader.load(e);
+    if (!d.is_leaf(e.lvl)) return {fault_status::translation, e, d};
+  }
+  return {stage2_permits(d, k) ? fault_status::none : fault_status::permission, e, d};
 }
 
 /// Stage-2 walk for one access from the start tables.
@@ -106,8 +102,8 @@ template <stage2_reader R>
 stage2_walk_result walk_stage2(R& reader, const stage2& s2, engine::ipa at, access_kind k,
                                const walk_options& options = {}) {
   if (!s2.geometry.contains(at)) [[unlikely]]
-    return {fault_status::translation, level::l0, {}, {}};
-  return walk_stage2_from(reader, s2, {s2.start_table(at), s2.geometry.start}, at, k, options);
+    return {fault_status::translation, {nullptr, 0, level::l0, at, nullptr}, {}};
+  return walk_stage2_from(reader, s2, s2.start_entry(at), k, options);
 }
 
 /// Physical address of `at` under a leaf of level `l`.
@@ -147,8 +143,10 @@ struct stage1_walk_result {
 /// Stage-1 walk of `va` from a table at `table` of level `l`. `translate(ipa)` gives the stage-2
 /// result of reading a table entry; the hardware walker reads, whatever the guest's access is.
 template <stage1_reader R, class Translate>
-stage1_walk_result walk_stage1_from(R& reader, const stage1& s1, engine::ipa table, level l,
-                                    engine::gva va, access_kind k, Translate&& translate) {
+[[gnu::always_inline]] inline stage1_walk_result walk_stage1_from(R& reader, const stage1& s1,
+                                                                  engine::ipa table, level l,
+                                                                  engine::gva va, access_kind k,
+                                                                  Translate&& translate) {
   stage1_walk_result r;
   for (;; l = next(l)) {
     r.lvl = l;
@@ -161,7 +159,7 @@ stage1_walk_result walk_stage1_from(R& reader, const stage1& s1, engine::ipa tab
     if (!below.ok()) {
       r.status = below.status;
       r.stage = walk_stage::stage2;
-      r.lvl = below.lvl;
+      r.lvl = below.lvl();
       r.ipa = where;
       // The table's own translation failed, so nothing about it may be remembered.
       r.has_l3_table = false;
@@ -186,15 +184,18 @@ stage1_walk_result walk_stage1_from(R& reader, const stage1& s1, engine::ipa tab
   }
 }
 
+/// An address that TTBR0_EL1 does not translate: translation fault of level 0.
+constexpr stage1_walk_result stage1_out_of_range() {
+  stage1_walk_result r;
+  r.status = fault_status::translation;
+  return r;
+}
+
 /// Stage-1 walk of `va` from the start table, without walk caches.
 template <stage1_reader R>
 stage1_walk_result walk_stage1(R& reader, const stage2& s2, const stage1& s1, engine::gva va,
                                access_kind k, const walk_options& options = {}) {
-  if (va.value() >> s1.va_bits != 0) {
-    stage1_walk_result r;
-    r.status = fault_status::translation;
-    return r;
-  }
+  if (va.value() >> s1.va_bits != 0) return stage1_out_of_range();
   return walk_stage1_from(reader, s1, s1.table, s1.start(), va, k, [&](engine::ipa where) {
     return walk_stage2(reader, s2, where, access_kind::read, options);
   });

@@ -22,13 +22,6 @@ struct pair : fixture {
     CHECK(mmu::verify(s2) == "");
     CHECK(mmu::count_tables(s2) == memory.live_pages());
   }
-  /// Number of port accesses that `op` makes, on a copy of nothing: run it and count.
-  template <class F>
-  std::uint64_t run(F&& op) {
-    const std::uint64_t before = port.accesses;
-    op();
-    return port.accesses - before;
-  }
 };
 
 const auto policies = {mmu::parallel_rfc_policy(), mmu::linux_6_2_policy(),
@@ -51,6 +44,7 @@ void interleave(const mmu::stage2_policy& policy, Prepare prepare, First first, 
       inner = second(p.other, p.s2);
     };
     const stage2_result outer = first(p.port, p.s2);
+    p.port.at_access.clear();
     p.settle();
     if (!ran) break;
     ++inserted;
