@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// hvsim calibrate NAME
+#include <spdlog/spdlog.h>
+
+#include "sim/experiment/calibrate.hpp"
+#include "tools/experiments.hpp"
+
+namespace hvsim::tools {
+namespace {
+
+struct calibrate_arguments {
+  std::string name = "stage2-parallel-faults";
+  experiment::calibrate_options options;
+  unsigned jobs = 1;
+  bool no_cells = false;
+};
+
+int calibrate_command(const context& ctx, const calibrate_arguments& a) {
+  const experiment::published paper = load_published(a.name);
+  experiment::calibrate_options options = a.options;
+  options.report_cells = !a.no_cells;
+  options.runs.pool.jobs = a.jobs;
+  options.runs.pool.stop = ctx.stop;
+  for (std::string& key : options.costs)
+    if (key.find('.') == std::string::npos) key.insert(0, "machine.costs.");
+  options.watch = [](const experiment::fit_round& r) {
+    spdlog::info("round {}: cost {:.6f}, {} points, step {:.5f}", r.round, r.cost, r.evaluations,
+                 r.step);
+  };
+  const experiment::calibration result =
+      experiment::calibrate(paper, loader_for(ctx), runner_for(ctx), ctx.catalogue.costs, options);
+  write_stdout(experiment::to_text(result));
+  return result.on_bound() || !result.after.failures.empty() ? exit_failed : exit_ok;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, context& ctx) {
+  auto a = std::make_shared<calibrate_arguments>();
+  auto* sub = app.add_subcommand("calibrate", "fit a machine's fitted costs to published cells");
+  sub->add_option("NAME", a->name, "a built-in comparison or a file")->capture_default_str();
+  add_sets(*sub, a->options.runs.sets);
+  sub->add_option("--table", a->options.runs.tables, "only these tables")->delimiter(',');
+  sub->add_option("--placement", a->options.runs.placements, "where vCPUs run")->expected(1);
+  sub->add_option("--cost", a->options.costs, "only these costs, by name")->delimiter(',');
+  sub->add_option("--scale", a->options.runs.scale, "divide memory sizes while fitting")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  sub->add_option("--rounds", a->options.max_rounds, "at most so many rounds")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  sub->add_flag("--no-cells", a->no_cells, "do not run every cell with the fitted costs");
+  add_jobs(*sub, a->jobs);
+  sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return calibrate_command(ctx, *a); }; });
+}
+
+}  // namespace hvsim::tools

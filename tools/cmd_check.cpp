@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// hvsim check FILE|DIR...
+#include <spdlog/spdlog.h>
+
+#include "sim/experiment/check.hpp"
+#include "sim/report/atomic_file.hpp"
+#include "sim/report/junit.hpp"
+#include "tools/experiments.hpp"
+
+namespace hvsim::tools {
+namespace {
+
+struct check_arguments {
+  std::vector<std::string> paths;
+  std::vector<std::string> sets;
+  std::string junit;
+  unsigned jobs = 1;
+};
+
+int check_command(const context& ctx, const check_arguments& a) {
+  const std::vector<std::string> files = experiment::scenario_files(a.paths);
+  experiment::pool_options pool = pool_for(ctx, a.jobs, "check");
+  const experiment::check_report report =
+      experiment::check(files, a.sets, loader_for(ctx), runner_for(ctx), pool);
+  pool.progress = nullptr;
+  write_stdout(experiment::to_text(report));
+  if (!a.junit.empty())
+    report::write_file(a.junit,
+                       report::to_junit("hvsim check", experiment::to_junit_cases(report)));
+  if (report.rows.empty()) spdlog::warn("no expectations found");
+  return report.ok() ? exit_ok : exit_failed;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, context& ctx) {
+  auto a = std::make_shared<check_arguments>();
+  auto* sub = app.add_subcommand("check", "run scenarios and hold them to their expectations");
+  sub->add_option("PATH", a->paths, "scenarios, or folders of them")->required();
+  add_sets(*sub, a->sets);
+  sub->add_option("--junit", a->junit, "also write JUnit XML")->type_name("FILE");
+  add_jobs(*sub, a->jobs);
+  sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return check_command(ctx, *a); }; });
+}
+
+}  // namespace hvsim::tools

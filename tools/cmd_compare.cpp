@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// hvsim compare FILE --vary KEY=A,B
+#include <spdlog/spdlog.h>
+
+#include "sim/experiment/compare.hpp"
+#include "sim/report/atomic_file.hpp"
+#include "sim/scenario/units.hpp"
+#include "tools/experiments.hpp"
+
+namespace hvsim::tools {
+namespace {
+
+struct compare_arguments {
+  experiment::compare_request request;
+  std::vector<std::string> vary;
+  std::string format = "text";
+  std::string save;
+  std::string baseline;
+  std::string tolerance = "0%";
+  unsigned jobs = 1;
+};
+
+experiment::comparison read_comparison(const std::string& path) {
+  const auto document = nlohmann::ordered_json::parse(read_text(path), nullptr, false);
+  if (document.is_discarded()) throw report::input_error(path + ": not JSON");
+  try {
+    return experiment::comparison_from_json(document);
+  } catch (const report::input_error& e) {
+    throw report::input_error(path + ": " + e.what());
+  }
+}
+
+std::int64_t ppm_of(const std::string& text) {
+  const auto ppm = scenario::parse_percent_ppm(text);
+  if (!ppm) throw exit_error(exit_usage, "--tolerance: " + ppm.error);
+  return *ppm.value;
+}
+
+std::string render(const experiment::comparison& c, const std::string& format) {
+  if (format == "csv") return experiment::to_csv(c);
+  if (format == "json") return experiment::to_json(c).dump(2) + "\n";
+  return experiment::to_text(c);
+}
+
+int compare_command(const context& ctx, const compare_arguments& a) {
+  experiment::compare_request request = a.request;
+  for (const std::string& text : a.vary) request.axes.push_back(experiment::parse_axis(text));
+  const std::int64_t tolerance = ppm_of(a.tolerance);
+  experiment::comparison before;
+  if (!a.baseline.empty()) {
+    before = read_comparison(a.baseline);
+    if (request.axes.empty()) request.axes = before.axes;
+    if (request.metrics.empty()) request.metrics = before.metrics;
+  }
+  request.pool = pool_for(ctx, a.jobs, "compare");
+  const experiment::comparison now = experiment::compare(request, loader_for(ctx), runner_for(ctx));
+  request.pool.progress = nullptr;
+  write_stdout(render(now, a.format));
+  if (!a.save.empty()) report::write_file(a.save, experiment::to_json(now).dump(2) + "\n");
+  for (const auto& cell : now.cells)
+    if (!cell.error.empty()) spdlog::error("{}", cell.error);
+  if (a.baseline.empty()) return now.complete() ? exit_ok : exit_failed;
+  const auto all = experiment::deviations(now, before, tolerance);
+  const std::string verdict = experiment::to_text(all);
+  if (a.format == "text")
+    write_stdout("\n" + verdict);
+  else if (!all.empty())
+    throw exit_error(exit_failed, verdict);
+  return all.empty() && now.complete() ? exit_ok : exit_failed;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, context& ctx) {
+  auto a = std::make_shared<compare_arguments>();
+  auto* sub = app.add_subcommand("compare", "run a scenario under several settings, side by side");
+  sub->add_option("FILE", a->request.file, "scenario, or the name of a built-in one")->required();
+  sub->add_option("--vary", a->vary, "a key and its values; several make every combination")
+      ->type_name("KEY=A,B,...")
+      ->allow_extra_args(false);
+  sub->add_option(
+         "--metric", a->request.metrics,
+         "what to compare, such as time.dirty2 or lock.mmu_lock.total_wait; default: every "
+         "time that the workload reports")
+      ->delimiter(',');
+  add_sets(*sub, a->request.sets);
+  sub->add_option("--save", a->save, "store the comparison")->type_name("FILE.json");
+  sub->add_option("--baseline", a->baseline, "fail if a stored comparison came out otherwise")
+      ->type_name("FILE.json");
+  sub->add_option("--tolerance", a->tolerance, "allowed difference from the baseline")
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  add_format(*sub, a->format, {"text", "json", "csv"});
+  add_jobs(*sub, a->jobs);
+  sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return compare_command(ctx, *a); }; });
+}
+
+}  // namespace hvsim::tools

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// hvsim reproduce NAME
+#include <spdlog/spdlog.h>
+
+#include "sim/experiment/reproduce_render.hpp"
+#include "tools/experiments.hpp"
+
+namespace hvsim::tools {
+namespace {
+
+struct reproduce_arguments {
+  std::string name;
+  experiment::reproduce_options options;
+  std::string output = "out";
+  std::string format = "text";
+  unsigned jobs = 1;
+  bool no_files = false;
+};
+
+std::string render(const experiment::reproduction& r, const std::string& format) {
+  if (format == "csv") return experiment::to_csv(r);
+  if (format == "json") return experiment::to_json(r).dump(2) + "\n";
+  if (format == "markdown") return experiment::to_markdown(r);
+  return experiment::to_text(r);
+}
+
+int reproduce_command(const context& ctx, const reproduce_arguments& a) {
+  const experiment::published paper = load_published(a.name);
+  experiment::reproduction result;
+  {
+    experiment::reproduce_options options = a.options;
+    options.pool = pool_for(ctx, a.jobs, paper.name);
+    result = experiment::reproduce(paper, loader_for(ctx), runner_for(ctx), options);
+    result.options.pool.progress = nullptr;
+  }
+  if (!a.no_files) {
+    experiment::write_files(result, a.output);
+    spdlog::info("wrote {}", a.output);
+  }
+  write_stdout(render(result, a.format));
+  for (const std::string& failure : result.failures) spdlog::error("{}", failure);
+  return result.failures.empty() ? exit_ok : exit_failed;
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app, context& ctx) {
+  auto a = std::make_shared<reproduce_arguments>();
+  auto* sub = app.add_subcommand("reproduce", "run a published comparison beside its numbers");
+  sub->add_option("NAME", a->name, "a built-in comparison (stage2-parallel-faults) or a file")
+      ->required();
+  add_sets(*sub, a->options.sets);
+  sub->add_option("--table", a->options.tables, "only these tables")->delimiter(',');
+  sub->add_option("--placement", a->options.placements, "where vCPUs run: compact,spread")
+      ->delimiter(',');
+  sub->add_option("--seeds", a->options.seeds, "runs of each cell; marks cells that move")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  sub->add_option("--scale", a->options.scale, "divide memory sizes, multiply times (a quick look)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  sub->add_option("-o,--output", a->output, "folder of the files")
+      ->type_name("DIR")
+      ->capture_default_str();
+  sub->add_flag("--no-files", a->no_files, "print only");
+  add_format(*sub, a->format, {"text", "markdown", "csv", "json"});
+  add_jobs(*sub, a->jobs);
+  sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return reproduce_command(ctx, *a); }; });
+}
+
+}  // namespace hvsim::tools
