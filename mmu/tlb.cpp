@@ -124,7 +124,7 @@ void tlb::drop(std::uint64_t t) {
       break;
     }
   }
-  if (const std::size_t i = find_l2(t); i != l2_tags_.size()) l2_tags_[i] = 0;
+  if (const std::size_t i = find_l2(t); i != not_found) l2_tags_[i] = 0;
 }
 
 void tlb::invalidate_va(engine::gva va, engine::asid a, engine::vmid v) {

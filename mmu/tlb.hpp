@@ -143,6 +143,7 @@ class tlb {
   static constexpr unsigned context_bits = 26;
   static constexpr std::uint64_t max_context = (std::uint64_t{1} << context_bits) - 1;
   static constexpr unsigned nobody = 0xFF;
+  static constexpr std::size_t not_found = ~std::size_t{0};
   struct context_record {
     std::uint32_t key;  // VMID << 16 | ASID
     std::uint64_t number;
@@ -207,28 +208,26 @@ class tlb {
     *link = l1_next_[i];
     l1_tags_[i] = 0;
   }
-  /// One bit for each way of a set that holds `t`.
-  template <unsigned N>
-  static unsigned match(const std::uint64_t* tags, std::uint64_t t) {
-    unsigned m = 0;
-    for (unsigned way = 0; way < N; ++way) m |= static_cast<unsigned>(tags[way] == t) << way;
-    return m;
-  }
-  /// Position of `t` in L2, or the number of entries.
+  /// Position of `t` in L2, or not_found.
   std::size_t find_l2(std::uint64_t t) const {
     const std::size_t first = l2_set(t) * geometry_.l2_ways;
-    if (geometry_.l2_ways == 5) [[likely]] {
-      const unsigned m = match<5>(&l2_tags_[first], t);
-      return m == 0 ? l2_tags_.size() : first + static_cast<unsigned>(__builtin_ctz(m));
+    const std::uint64_t* tags = &l2_tags_[first];
+    if (geometry_.l2_ways == 5) [[likely]] {  // written out: this is the miss path of every access
+      if (tags[0] == t) return first;
+      if (tags[1] == t) return first + 1;
+      if (tags[2] == t) return first + 2;
+      if (tags[3] == t) return first + 3;
+      if (tags[4] == t) return first + 4;
+      return not_found;
     }
     for (unsigned way = 0; way < geometry_.l2_ways; ++way)
-      if (l2_tags_[first + way] == t) return first + way;
-    return l2_tags_.size();
+      if (tags[way] == t) return first + way;
+    return not_found;
   }
   hit lookup_l2(engine::gva va, std::uint64_t ctx) {
     for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
       const std::uint64_t t = tag(va, class_level(classes), ctx);
-      if (const std::size_t i = find_l2(t); i != l2_tags_.size()) {
+      if (const std::size_t i = find_l2(t); i != not_found) {
         ++counts_.l2_hits;
         add_l1(t, l2_data_[i]);
         return {tlb_level::l2, l2_data_[i]};

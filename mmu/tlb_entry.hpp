@@ -17,16 +17,11 @@ class tlb_entry {
   /// covers, the smaller of both stages. `s2_level`: level of the stage-2 leaf.
   static constexpr tlb_entry make(engine::pa base, level size, descriptor s1_leaf,
                                   descriptor s2_leaf, level s2_level) {
-    std::uint64_t v = base.value() & bits::address;
-    v |= present;
-    if (s1_leaf.s1_writable()) v |= s1_write;
-    if (s1_leaf.s1_executable()) v |= s1_execute;
-    if (s2_leaf.s2_readable()) v |= s2_read;
-    if (s2_leaf.s2_writable()) v |= s2_write;
-    if (s2_leaf.s2_executable()) v |= s2_execute;
-    v |= static_cast<std::uint64_t>(to_int(size)) << size_shift;
-    v |= static_cast<std::uint64_t>(to_int(s2_level)) << s2_level_shift;
-    return tlb_entry{v};
+    return tlb_entry{(base.value() & bits::address) |
+                     (s2_leaf.raw() & (bits::s2ap_read | bits::s2ap_write | bits::s2_xn)) |
+                     (s1_leaf.raw() & bits::s1_pxn) | (s1_leaf.raw() & bits::s1_ap_read_only) << 1 |
+                     static_cast<std::uint64_t>(to_int(size)) << size_shift |
+                     static_cast<std::uint64_t>(to_int(s2_level)) << s2_level_shift | present};
   }
 
   [[nodiscard]] constexpr explicit operator bool() const { return raw_ != 0; }
@@ -36,30 +31,32 @@ class tlb_entry {
     return static_cast<level>(raw_ >> s2_level_shift & 3);
   }
   [[nodiscard]] constexpr bool permits_stage1(access_kind k) const {
-    return k == access_kind::read || (raw_ & (k == access_kind::write ? s1_write : s1_execute));
+    return k == access_kind::read ||
+           (raw_ & (k == access_kind::write ? s1_read_only : bits::s1_pxn)) == 0;
   }
   [[nodiscard]] constexpr bool permits_stage2(access_kind k) const {
-    return (raw_ & (k == access_kind::read    ? s2_read
-                    : k == access_kind::write ? s2_write
-                                              : s2_execute)) != 0;
+    return stage2_permits(descriptor{raw_}, k);
   }
   [[nodiscard]] constexpr bool permits(access_kind k) const {
-    const std::uint64_t need = k == access_kind::read    ? s2_read
-                               : k == access_kind::write ? s1_write | s2_write
-                                                         : s1_execute | s2_execute;
-    return (raw_ & need) == need;
+    switch (k) {
+      case access_kind::read:
+        return (raw_ & bits::s2ap_read) != 0;
+      case access_kind::write:
+        return (raw_ & (bits::s2ap_write | s1_read_only)) == bits::s2ap_write;
+      case access_kind::execute:
+        break;
+    }
+    return (raw_ & (bits::s2_xn | bits::s1_pxn)) == 0;
   }
   friend constexpr bool operator==(tlb_entry, tlb_entry) = default;
 
  private:
-  static constexpr std::uint64_t present = 1;
-  static constexpr std::uint64_t s1_write = 1 << 1;
-  static constexpr std::uint64_t s1_execute = 1 << 2;
-  static constexpr std::uint64_t s2_read = 1 << 3;
-  static constexpr std::uint64_t s2_write = 1 << 4;
-  static constexpr std::uint64_t s2_execute = 1 << 5;
-  static constexpr unsigned size_shift = 6;
-  static constexpr unsigned s2_level_shift = 8;
+  // Permissions stay where the descriptors have them: S2AP in [7:6], stage 2's XN in [54], stage
+  // 1's PXN in [53]; only stage 1's AP[2] moves from [7] to [8].
+  static constexpr std::uint64_t s1_read_only = bits::s1_ap_read_only << 1;
+  static constexpr std::uint64_t present = 1 << 4;
+  static constexpr unsigned size_shift = 0;
+  static constexpr unsigned s2_level_shift = 2;
   constexpr explicit tlb_entry(std::uint64_t raw) : raw_(raw) {}
   std::uint64_t raw_ = 0;
 };
