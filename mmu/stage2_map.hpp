@@ -77,13 +77,15 @@ stage2_result map_parallel(P& port, const stage2& s2, engine::ipa at, level targ
       make_entry(port, s2, e, leaf);
       return stage2_result::ok;
     }
-    if (!old.is_table(l))
+    if (!old.is_table(l)) {
       if (const stage2_result r = make_child(port, s2, e, old, shared); r != stage2_result::ok)
         return r;
-    // The kernel reads the entry again after its callback. Another walker may have broken it in
-    // between: then there is nothing to descend into, and the guest faults again.
-    old = port.load(e);
-    if (!old.is_table(l)) return stage2_result::ok;
+      // Another walker may already be replacing the new table: then there is nothing to descend
+      // into, and the guest faults again. (The kernel also reads again entries that were tables; a
+      // table that goes away just then is safe to use under RCU, and the outcome is the same.)
+      old = port.load(e);
+      if (!old.is_table(l)) return stage2_result::ok;
+    }
     e = s2.entry_below(old, next(l), at);
   }
 }
