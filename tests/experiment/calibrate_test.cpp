@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/calibrate.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "fake.hpp"
+#include "sim/scenario/units.hpp"
+
+using namespace hvsim;
+using namespace hvsim::experiment;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A pass of 1000 faults: trap + vCPUs * hold each. Published with trap 300 ns and hold 20 ns, the
+/// cell of 4 vCPUs kept from the fit.
+constexpr const char* paper_text = R"(schema_version: 1
+name: paper
+title: A paper
+source: somewhere
+runs:
+  first: {label: First, source: x}
+tables:
+  dirty:
+    title: Dirty
+    unit: s
+    scenario: f.yaml
+    time: dirty2
+    x: {name: vCPUs, key: vm.vcpus, values: [1, 4, 16]}
+    size: {key: size, value: 1000KiB}
+    series:
+      base:
+        label: Base
+        fitted: [1, 16]
+        values: {first: [0.000320, 0.000380, 0.000620]}
+)";
+
+const std::vector<registry::parameter>& cost_table() {
+  static const std::vector<registry::parameter> table = {
+      {"machine.costs.trap", registry::value_type::time, "", ""},
+      {"machine.costs.hold", registry::value_type::time, "", ""},
+      {"machine.costs.zero", registry::value_type::time, "", ""}};
+  return table;
+}
+
+loader with_costs(std::int64_t hold_max_ps) {
+  return [hold_max_ps](const std::string& file, const std::vector<std::string>& sets) {
+    scenario::scenario s = test::fake_loader()(file, sets);
+    s.machine.name = "unit";
+    using registry::cost_kind;
+    const auto cost = [&](const std::string& key, cost_kind kind, std::int64_t value,
+                          std::int64_t max) {
+      scenario::cost_info info;
+      info.key = key;
+      info.kind = kind;
+      info.source = "a \"source\"";
+      info.min = 1'000;
+      info.max = max;
+      s.machine.costs.push_back(info);
+      const auto set = s.texts.find(key);
+      s.machine.values.set(key,
+                           set == s.texts.end() ? value : *scenario::parse_time(set->second).value);
+    };
+    cost("machine.costs.trap", cost_kind::fitted, 100'000, 1'000'000);
+    cost("machine.costs.hold", cost_kind::fitted, 5'000, hold_max_ps);
+    cost("machine.costs.zero", cost_kind::published, 7'000, 9'000);
+    return s;
+  };
+}
+
+calibration made(std::int64_t hold_max_ps, calibrate_options options = {}) {
+  test::fake_runner runner;
+  runner.dirty = [](const scenario::scenario& s) {
+    const std::int64_t faults = test::text_at(s, "size") == "100KiB" ? 100 : 1000;
+    return faults * (s.machine.values.integer("machine.costs.trap") +
+                     std::stoll(test::text_at(s, "vm.vcpus")) *
+                         s.machine.values.integer("machine.costs.hold"));
+  };
+  return calibrate(parse_published(paper_text, "paper.yaml"), with_costs(hold_max_ps), runner,
+                   cost_table(), options);
+}
+
+}  // namespace
+
+TEST_CASE("the fit finds the costs that made the published cells", "[experiment]") {
+  for (std::int64_t scale : {1, 10}) {
+    calibrate_options options;
+    options.runs.scale = scale;
+    const calibration c = made(100'000, options);
+    REQUIRE(c.costs.size() == 2);
+    CHECK(c.costs[0].value == Approx(300'000).epsilon(0.001));
+    CHECK(c.costs[1].value == Approx(20'000).epsilon(0.001));
+    CHECK(c.cells == 2);
+    CHECK(c.degrees_of_freedom() == 0);
+    CHECK_FALSE(c.on_bound());
+    // At one vCPU the start is 105 of 320 us, at sixteen 180 of 620.
+    CHECK(c.fit.start_cost ==
+          Approx((215.0 / 320) * (215.0 / 320) + (440.0 / 620) * (440.0 / 620)));
+    // The cell that was kept back is predicted, at full size.
+    CHECK(*c.after.tables[0].series[0].cells[1].value == Approx(0.000380).epsilon(0.001));
+  }
+}
+
+TEST_CASE("a cost that ends on its bound is a failure and is shown", "[experiment]") {
+  const calibration c = made(15'000);
+  CHECK(c.on_bound());
+  CHECK(c.costs[1].at_bound);
+  CHECK(c.costs[1].value == 15'000);
+  CHECK_FALSE(c.costs[0].at_bound);
+  CHECK_THAT(to_text(c), Contains("ON ITS BOUND") && Contains("failed: a fitted cost lies"));
+}
+
+TEST_CASE("the text has the lines for the profile and the cells not shown", "[experiment]") {
+  const std::string text = to_text(made(100'000));
+  CHECK_THAT(text, Contains("2 fitted costs, 2 published cells, 0 degrees of freedom"));
+  CHECK_THAT(text, Contains("  hold: {value: 20ns, kind: fitted, min: 1ns, max: 100ns, source: "
+                            "\"a 'source'\"}\n"));
+  CHECK_THAT(text, Contains("predicted"));
+}
+
+TEST_CASE("what cannot be fitted is refused", "[experiment]") {
+  calibrate_options options;
+  options.costs = {"machine.costs.none"};
+  CHECK_THROWS_WITH(made(100'000, options), Contains("no cost 'machine.costs.none'"));
+  options.costs = {};
+  options.runs.tables = {"other"};
+  CHECK_THROWS_WITH(made(100'000, options), Contains("no cell"));
+}
