@@ -106,9 +106,15 @@ stage2_walk_result walk_stage2(R& reader, const stage2& s2, engine::ipa at, acce
   return walk_stage2_from(reader, s2, s2.start_entry(at), k, options);
 }
 
+/// Address that a leaf of 2^`shift` bytes gives to `at`: base from the leaf, offset from `at`.
+constexpr std::uint64_t leaf_output(descriptor leaf, std::uint64_t at, unsigned shift) {
+  const std::uint64_t mask = ~std::uint64_t{0} << shift;
+  return (leaf.raw() & bits::address & mask) | (at & ~mask);
+}
+
 /// Physical address of `at` under a leaf of level `l`.
 constexpr engine::pa stage2_output(granule g, descriptor leaf, level l, engine::ipa at) {
-  return engine::pa{leaf.output_base(g, l).value() | (at.value() & (g.size(l).value() - 1))};
+  return engine::pa{leaf_output(leaf, at.value(), g.shift(l))};
 }
 
 /// A guest's stage-1 regime: TTBR0_EL1 and TCR_EL1.
@@ -179,7 +185,7 @@ template <stage1_reader R, class Translate>
                (k == access_kind::execute && !d.s1_executable())) {
       r.status = fault_status::permission;
     }
-    r.ipa = engine::ipa{d.output_base(s1.g, l).value() | (va.value() & (s1.g.size(l).value() - 1))};
+    r.ipa = engine::ipa{leaf_output(d, va.value(), s1.g.shift(l))};
     return r;
   }
 }

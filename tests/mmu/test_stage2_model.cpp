@@ -13,7 +13,6 @@ namespace {
 struct mapping {
   engine::pa to;
   bool write;
-  friend bool operator==(const mapping&, const mapping&) = default;
 };
 
 /// Memory of 6 blocks at a place that crosses a level 1 entry; its output congruent to 2 MiB.
@@ -164,6 +163,35 @@ TEST_CASE("tables agree with a plain map under random operations") {
   const auto policy = GENERATE(mmu::linux_6_1_policy(), mmu::parallel_rfc_policy(),
                                mmu::linux_6_2_policy(), mmu::linux_6_12_policy());
   for (unsigned seed = 1; seed <= 6; ++seed) random_run(policy, seed % 2 == 0 ? 40 : 48, seed);
+}
+
+TEST_CASE("the other granules work as data") {
+  const auto g = GENERATE(mmu::granule_16k, mmu::granule_64k);
+  mmu::table_memory memory(g, engine::mebibytes(64));
+  counting_port port(memory);
+  // 40 bits: 16 start tables of level 2 with 16K, one with 64K.
+  mmu::stage2 s2 = mmu::make_stage2(memory, 40, mmu::linux_6_12_policy());
+  port.s2 = &s2;
+  const engine::bytes small = g.page_size();
+  const engine::bytes large = g.size(level::l2);  // 32 MiB, 512 MiB
+  const engine::ipa last = engine::ipa{std::uint64_t{1} << 40} - large;
+  const engine::pa to{0x80'0000'0000};
+  REQUIRE(mmu::map(port, s2, last, large, to, ro, true) == stage2_result::ok);
+  REQUIRE(mmu::map(port, s2, last + small, small, to + small, rw, true) == stage2_result::ok);
+  CHECK(mmu::verify(s2) == "");
+  CHECK(mmu::count_tables(s2) == s2.geometry.start_tables + 1U);
+  CHECK_FALSE(mmu::get_leaf(port, s2, last).value.valid());
+  CHECK(mmu::get_leaf(port, s2, last + small).value.output_base(g, level::l3) == to + small);
+  REQUIRE(mmu::map(port, s2, last, large, to, rw, true) == stage2_result::ok);
+  port.run_grace_period();
+  CHECK(mmu::count_tables(s2) == s2.geometry.start_tables);
+  REQUIRE(mmu::split(port, s2, last, large) == stage2_result::ok);
+  CHECK(mmu::get_leaf(port, s2, last + large - small).value ==
+        mmu::make_stage2_leaf(to + large - small, level::l3, rw));
+  CHECK(s2.follow(mmu::descriptor{s2.start_entry(last).in_memory()})->refs == 1 + g.entries());
+  mmu::unmap(port, s2, last, large);
+  CHECK(mmu::verify(s2) == "");
+  CHECK(memory.live_pages() == s2.geometry.start_tables);
 }
 
 TEST_CASE("verify finds what is planted") {
