@@ -208,6 +208,13 @@ void engine::wake(thread& sleeper, sim_time t) {
   if (chooser_ == nullptr) horizon_ = std::min(horizon_, sleeper.key());
 }
 
+void engine::wake_owner(thread& sleeper, sim_time t) {
+  sleeper.parked_ = false;
+  sleeper.now_ = std::max(sleeper.now_, t);
+  ready_.set(sleeper.id_, sleeper.id_);  // before everything that has a time
+  horizon_ = 0;
+}
+
 void engine::move_wait(thread& waiter, sim_time t) {
   waiter.now_ = t;
   ready_.set(waiter.id_, waiter.key());

@@ -147,6 +147,11 @@ class engine {
   /// fiber of the thread that runs now, with `t` not before that thread's time.
   void wake(thread& sleeper, sim_time t);
 
+  /// As `wake`, for a thread whose next stretch of work is protected by a lock that it now owns:
+  /// nobody else can see or change what it touches before its next sync, so it may run at once
+  /// although its clock is ahead.
+  void wake_owner(thread& sleeper, sim_time t);
+
   /// Moves the end of another thread's `wait_until` to `t`, earlier or later. Called from the fiber
   /// of the thread that runs now, with `t` not before that thread's time.
   void move_wait(thread& waiter, sim_time t);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "sim/engine/units.hpp"
+#include "sim/engine/wide.hpp"
 
 namespace hvsim::engine {
 
@@ -21,10 +22,11 @@ class random_stream {
   /// Uniform over all 64-bit values.
   std::uint64_t next() {
     if (left_ == 0) {
-      r123::Threefry2x64::ctr_type counter{{counter_++, 0}};
-      r123::Threefry2x64::key_type key{{key_[0], key_[1]}};
-      const auto block = r123::threefry2x64_R(13, counter, key);
-      buffer_ = {block.v[0], block.v[1]};
+      using generator = r123::Threefry2x64_R<13>;
+      const generator::ctr_type block =
+          generator{}(generator::ctr_type{{counter_++, 0}}, generator::key_type{{key_[0], key_[1]}});
+      buffer_[0] = block.v[0];
+      buffer_[1] = block.v[1];
       left_ = 2;
     }
     return buffer_[--left_];
@@ -44,7 +46,7 @@ class random_stream {
 
   /// Uniform over [0, bound), bound > 0, without modulo bias beyond 2^-32 (multiply-shift).
   std::uint64_t below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+    return static_cast<std::uint64_t>((static_cast<wide>(next()) * bound) >> 64);
   }
 
   /// `d` moved by a uniform relative error within +-spread (parts per thousand), integers only.

@@ -41,7 +41,7 @@ void fair_lock::hand_over(machine::cpu& c) {
     word_.free_at = at;
     if (next.exclusive) {
       exclusive_ = true;
-      c.thread->owner().wake(*next.who->thread, at);
+      c.thread->owner().wake_owner(*next.who->thread, at);
       break;
     }
     ++readers_;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guest_workloads/workload.hpp"
+
+#include "guest_workloads/dirty_log_perf_test.hpp"
+
+namespace hvsim::workloads {
+
+std::vector<workload_entry> register_builtin_workloads() {
+  return {
+      dirty_log_perf_test(),
+  };
+}
+
+}  // namespace hvsim::workloads

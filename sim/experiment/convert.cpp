@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/convert.hpp"
+
+#include <string>
+
+namespace hvsim::experiment {
+
+namespace {
+
+report::latency_summary summarise(const engine::histogram& h) {
+  return {h.count(),         h.min(),           h.mean(),          h.percentile(500),
+          h.percentile(900), h.percentile(990), h.percentile(999), h.max()};
+}
+
+std::vector<report::named_time> name_parts(
+    const std::array<engine::duration, engine::part_count>& parts) {
+  std::vector<report::named_time> out;
+  for (std::size_t i = 0; i < engine::part_count; ++i)
+    if (parts[i] != engine::duration{})
+      out.push_back({std::string(engine::to_string(static_cast<engine::part>(i))), parts[i]});
+  return out;
+}
+
+report::exit_result merge_exits(const workloads::session& s, const char* reason,
+                                vcpu::exit_stats vcpu::vcpu::*which) {
+  report::exit_result e;
+  e.reason = reason;
+  for (const auto& v : s.vcpus) {
+    const vcpu::exit_stats& x = (*v).*which;
+    if (x.samples == 0) continue;
+    if (e.samples == 0 || x.min < e.min) e.min = x.min;
+    if (x.max > e.max) e.max = x.max;
+    e.samples += x.samples;
+    e.total += x.total;
+  }
+  return e;
+}
+
+}  // namespace
+
+report::run_result convert(const workloads::session& s) {
+  report::run_result r;
+  r.name = s.config.name;
+  r.config = s.config.effective();
+  r.seed = static_cast<std::uint64_t>(s.config.values.integer("seed"));
+  r.threads = static_cast<std::uint32_t>(s.vcpus.size()) + 1;
+  r.faults = s.vm->fault_count();
+  r.guest_pages = s.test_size.value() >> 12;
+  r.table_bytes = s.tables.peak_bytes().value() + s.vm->bookkeeping_bytes().value() +
+                  s.mm.table_bytes().value() + s.guest->memory_bytes().value();
+  for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
+  r.text = s.result.text;
+  std::array<engine::duration, engine::part_count> total{};
+  for (const workloads::phase& p : s.result.phases) {
+    report::phase_result out;
+    out.name = p.name;
+    out.time = p.time;
+    for (auto& [name, value] : p.counts.named()) out.counts.push_back({name, value});
+    out.breakdown = name_parts(p.parts);
+    r.phases.push_back(std::move(out));
+    r.total_time += p.time;
+    for (std::size_t i = 0; i < engine::part_count; ++i) total[i] += p.parts[i];
+  }
+  r.breakdown = name_parts(total);
+  for (const sync::lock_stats* l : s.vm->lock_statistics()) {
+    if (l->acquisitions() == 0) continue;
+    report::lock_result out;
+    out.name = l->name();
+    out.type = l->type();
+    out.acquisitions = l->acquisitions();
+    out.contended = l->contended();
+    out.total_wait = l->wait().sum();
+    out.max_wait = l->wait().max();
+    out.total_hold = l->hold().sum();
+    out.max_hold = l->hold().max();
+    out.wait = summarise(l->wait());
+    out.hold = summarise(l->hold());
+    r.locks.push_back(std::move(out));
+  }
+  for (auto& e : {merge_exits(s, "DABT_LOW", &vcpu::vcpu::data_aborts),
+                  merge_exits(s, "IABT_LOW", &vcpu::vcpu::instruction_aborts)})
+    if (e.samples != 0) r.exits.push_back(e);
+  r.fault_latency = summarise(s.fault_latency);
+  engine::fingerprint print;
+  for (const auto& v : s.vcpus) {
+    r.accesses += v->accesses;
+    print.add(v->cpu.thread->print.value());
+    print.add(static_cast<std::uint64_t>(v->cpu.thread->now().ps()));
+  }
+  print.add(static_cast<std::uint64_t>(s.main.thread->now().ps()));
+  r.fingerprint = print.value();
+  return r;
+}
+
+}  // namespace hvsim::experiment
