@@ -88,7 +88,7 @@ inline experiment::published load_published(const std::string& name) {
   std::string known;
   constexpr std::string_view folder = "configs/published/";
   for (const embedded_file& file : embedded_files())
-    if (file.path.starts_with(folder))
+    if (file.path.starts_with(folder) && file.path.find('/', folder.size()) == std::string::npos)
       known += "\n  " + file.path.substr(folder.size(), file.path.size() - folder.size() - 5);
   throw exit_error(exit_no_input, "no published comparison '" + name + "'. Known:" + known);
 }

@@ -111,6 +111,8 @@ class reproducer {
                                      table.key, table.unit_name));
     reproduced_table result{index, placement, {}};
     for (std::size_t s = 0; s < table.series.size(); ++s) {
+      // A correction adds fixed times, which do not shrink with the size.
+      if (out_.options.scale > 1 && !table.series[s].corrects.empty()) continue;
       reproduced_series column{s, {}};
       for (std::size_t x = 0; x < table.xs.size(); ++x) {
         if (shown_value(table.series[s], x) == nullptr) continue;

@@ -18,7 +18,9 @@ struct reproduce_options {
   std::vector<std::string> placements;  ///< empty: the first of the published file
   int seeds = 1;                        ///< runs of each cell, seeds 1 to this
   std::vector<std::string> sets;        ///< overrides of every run, applied last
-  std::int64_t scale = 1;  ///< divides the size of tables that name one; times are multiplied back
+  /// Divides the size of tables that name one; times are multiplied back. Above 1, series that
+  /// correct another are left out.
+  std::int64_t scale = 1;
   pool_options pool;
 };
 

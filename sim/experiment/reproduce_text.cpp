@@ -98,14 +98,17 @@ std::string speed_up_text(const reproduction& r, const reproduced_table& t) {
                      table.find(table.baseline)->label, out.to_text(4));
 }
 
-/// "lock_wait 61.2%, cmo 20.1%, trap 9.0%": the largest parts of a cell's time.
+/// "lock_wait 61.2%, cmo 20.1%, trap 9.0%": the largest parts of a cell's time. Threads that wait
+/// for the others to end the pass limit nothing.
 std::string limits_of(const reproduced_cell& c) {
   engine::duration total;
-  for (const auto& part : c.breakdown) total += part.time;
+  for (const auto& part : c.breakdown)
+    if (part.name != "idle") total += part.time;
   std::string out;
-  for (std::size_t i = 0; i < c.breakdown.size() && i < 4; ++i) {
-    const auto& part = c.breakdown[i];
-    if (part.time.ps() == 0) break;
+  int shown = 0;
+  for (const auto& part : c.breakdown) {
+    if (part.name == "idle") continue;
+    if (part.time.ps() == 0 || ++shown > 4) break;
     out += fmt::format("{}{} {}%", out.empty() ? "" : ", ", part.name,
                        report::percent_text(part.time.ps(), total.ps(), 1));
   }
@@ -120,7 +123,8 @@ std::string limits_text(const reproduction& r, const reproduced_table& t) {
       if (c.simulated)
         out.add({table.series[s.series].label, fmt::format("{}", table.xs[c.x]), limits_of(c)});
   if (out.rows().empty()) return {};
-  return "  What limits it (share of all threads' time in the pass)\n" + out.to_text(4);
+  return "  What limits it (share of the threads' time in the pass, idle time aside)\n" +
+         out.to_text(4);
 }
 
 std::string summary_text(const reproduction& r, const reproduced_table& t) {
