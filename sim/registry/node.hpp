@@ -21,11 +21,19 @@ struct position {
 struct node {
   enum class kind { scalar, sequence, mapping };
   kind what = kind::scalar;
-  std::string scalar;                               ///< for kind::scalar
-  std::vector<node> items;                          ///< for kind::sequence
-  std::vector<std::pair<node, node>> members;       ///< for kind::mapping: key (a scalar), value
+  std::string scalar;       ///< for kind::scalar
+  std::vector<node> items;  ///< for kind::sequence
+  struct member;
+  std::vector<member> members;  ///< for kind::mapping
   position where;
   bool quoted = false;  ///< a scalar in quotes or a block: text, never a number or a null
+};
+
+/// One entry of a mapping: a scalar key and its value.
+struct node::member {
+  member(node key, node value) : first(std::move(key)), second(std::move(value)) {}
+  node first;
+  node second;
 };
 
 /// One complaint about a scenario, in the form users see: file:line:col: path: message.

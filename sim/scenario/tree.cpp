@@ -207,7 +207,7 @@ void drop_duplicates(node& n, const std::string& path, sink& out) {
     drop_duplicates(n.items[i], path + "[" + std::to_string(i) + "]", out);
   if (!is_mapping(n)) return;
   std::map<std::string, int> first_line;
-  std::vector<std::pair<node, node>> kept;
+  std::vector<node::member> kept;
   for (auto& [key, value] : n.members) {
     auto [it, fresh] = first_line.emplace(key.scalar, key.where.line);
     if (!fresh) {
