@@ -7,6 +7,8 @@
 #include <iostream>
 #include <memory>
 
+#include "sim/experiment/published.hpp"
+#include "sim/experiment/source.hpp"
 #include "sim/scenario/parse.hpp"
 #include "sim/scenario/render.hpp"
 #include "tools/commands.hpp"
@@ -40,17 +42,6 @@ std::vector<std::string> files_below(const std::string& folder) {
   return files;
 }
 
-// A machine profile names a machine and its costs, and has no workload.
-bool is_profile(const registry::node& tree) {
-  bool costs = false;
-  bool workload = false;
-  for (const auto& [key, value] : tree.members) {
-    costs = costs || key.scalar == "costs";
-    workload = workload || key.scalar == "workload";
-  }
-  return costs && !workload;
-}
-
 struct verdict {
   std::vector<registry::diagnostic> errors;
   scenario::source_texts sources;
@@ -62,23 +53,33 @@ verdict verdict_of(scenario::parsed<T> p) {
   return {std::move(p.errors), std::move(p.sources), p.unreadable};
 }
 
+bool has_key(const registry::node& tree, std::string_view key) {
+  return std::any_of(tree.members.begin(), tree.members.end(),
+                     [&](const auto& m) { return m.first.scalar == key; });
+}
+
+// What a file is follows from its keys: a published table has tables, a machine profile has costs
+// and no workload, everything else should be a scenario.
+verdict check_text(const context& ctx, const std::string& text, const std::string& file,
+                   const std::vector<std::string>& sets) {
+  auto tree = scenario::parse_tree(text, file);
+  if (tree && has_key(*tree.value, "tables")) {
+    experiment::parse_published(text, file);
+    return {};
+  }
+  if (tree && has_key(*tree.value, "costs") && !has_key(*tree.value, "workload"))
+    return verdict_of(scenario::parse_machine_text(text, file, ctx.catalogue));
+  return verdict_of(scenario::parse_text(text, file, ctx.catalogue, sets));
+}
+
 verdict check(const context& ctx, const std::string& file, const std::vector<std::string>& sets) {
   std::error_code ec;
   if (!fs::exists(file, ec))
-    if (const embedded_file* e = find_embedded(file)) {
-      auto tree = scenario::parse_tree(e->text, e->path);
-      if (tree && is_profile(*tree.value))
-        return verdict_of(scenario::parse_machine_text(e->text, e->path, ctx.catalogue));
-      return verdict_of(scenario::parse_text(e->text, e->path, ctx.catalogue, sets));
-    }
-  auto as_profile = scenario::parse_machine_file(file, ctx.catalogue);
-  if (as_profile) return {};
-  auto text = as_profile.sources.find(file);
-  if (text != as_profile.sources.end()) {
-    auto tree = scenario::parse_tree(text->second, file);
-    if (tree && is_profile(*tree.value)) return verdict_of(std::move(as_profile));
-  }
-  return verdict_of(scenario::parse_file(file, ctx.catalogue, sets));
+    if (const embedded_file* e = find_embedded(file))
+      return check_text(ctx, e->text, e->path, sets);
+  auto text = scenario::read_text(file);
+  if (!text) return verdict_of(std::move(text));
+  return check_text(ctx, *text.value, file, sets);
 }
 
 int validate_command(const context& ctx, const validate_arguments& a) {
@@ -95,7 +96,16 @@ int validate_command(const context& ctx, const validate_arguments& a) {
   std::size_t bad = 0;
   bool unreadable = false;
   for (const auto& file : files) {
-    verdict v = check(ctx, file, a.sets);
+    verdict v;
+    try {
+      v = check(ctx, file, a.sets);
+    } catch (const experiment::config_error& e) {
+      // The reader of published tables has rendered its complaints already.
+      ++bad;
+      std::string_view what = e.what();
+      std::cerr << what << (what.ends_with('\n') ? "" : "\n");
+      continue;
+    }
     if (v.errors.empty()) {
       if (!ctx.quiet) write_stdout(file + ": ok\n");
       continue;
@@ -113,7 +123,8 @@ int validate_command(const context& ctx, const validate_arguments& a) {
 
 void add_validate(CLI::App& app, context& ctx) {
   auto a = std::make_shared<validate_arguments>();
-  auto* sub = app.add_subcommand("validate", "check scenarios and machine profiles, run nothing");
+  auto* sub = app.add_subcommand(
+      "validate", "check scenarios, machine profiles and published tables; run nothing");
   sub->add_option("PATH", a->paths, "files, or folders whose .yaml files are checked")->required();
   sub->add_option("--set", a->sets, "override a key after the file (repeatable)")
       ->type_name("KEY=VALUE")

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -13,6 +14,7 @@
 #include "sim/experiment/catalogue.hpp"
 #include "sim/experiment/source.hpp"
 #include "sim/report/errors.hpp"
+#include "sim/scenario/units.hpp"
 #include "tools/commands.hpp"
 #include "tools/embedded.hpp"
 
@@ -59,18 +61,10 @@ void add_global_options(CLI::App& app, context& ctx) {
 
 void add_commands(CLI::App& app, context& ctx) {
   add_run(app, ctx);
-#ifdef HVSIM_HAS_COMPARE
   add_compare(app, ctx);
-#endif
-#ifdef HVSIM_HAS_CHECK
   add_check(app, ctx);
-#endif
-#ifdef HVSIM_HAS_REPRODUCE
   add_reproduce(app, ctx);
-#endif
-#ifdef HVSIM_HAS_CALIBRATE
   add_calibrate(app, ctx);
-#endif
 #ifdef HVSIM_HAS_BENCH
   add_bench(app, ctx);
 #endif
@@ -79,6 +73,21 @@ void add_commands(CLI::App& app, context& ctx) {
   add_schema(app, ctx);
   add_version(app, ctx);
   add_completion(app, ctx);
+}
+
+// The first word that should have been a subcommand, if it is none.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> names;
+  for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--progress" || word == "--color") ++i;
+    if (word.starts_with("-")) continue;
+    if (std::find(names.begin(), names.end(), word) != names.end()) return {};
+    return scenario::unknown_word("subcommand", word, names);
+  }
+  return {};
 }
 
 void set_up_log(const context& ctx) {
@@ -149,7 +158,11 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
       // CLI11's own codes (100..127) mean nothing to a user of this program.
       bool help = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
-      app.exit(e, std::cout, std::cerr);
+      std::string unknown = help ? "" : unknown_command(app, ctx.arguments);
+      if (unknown.empty())
+        app.exit(e, std::cout, std::cerr);
+      else
+        complain(unknown);
       return help ? exit_ok : exit_usage;
     }
     set_up_log(ctx);

@@ -31,7 +31,7 @@ struct node {
 
 /// One entry of a mapping: a scalar key and its value.
 struct node::member {
-  member(node key, node value) : first(std::move(key)), second(std::move(value)) {}
+  member(node k, node v) : first(std::move(k)), second(std::move(v)) {}
   node first;
   node second;
 };

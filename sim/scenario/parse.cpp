@@ -202,10 +202,9 @@ class reader {
                "required key is missing; expected " + describe(p.type) + " (" + p.help + ")");
       return;
     }
-    sink problems;
-    auto tree = load_tree(text, "default of " + p.key, problems);
-    bool quoted_text = text.front() == '"';
-    if (p.type == value_type::structure || quoted_text) {
+    if (p.type == value_type::structure || text.front() == '"') {
+      sink problems;
+      auto tree = load_tree(text, "default of " + p.key, problems);
       if (!tree || !problems.empty())
         throw std::logic_error("default of " + p.key + " is not YAML");
       store(p, *tree);

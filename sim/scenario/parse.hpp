@@ -62,8 +62,10 @@ parsed<machine_profile> parse_machine_file(const std::string& path,
 /// kinds (published tables). The same limits and refusals hold as for scenarios.
 parsed<registry::node> parse_tree(std::string_view text, const std::string& filename);
 
-/// The default value and range checks of `sets` alone: splits "a.b=value". nullopt if there is
-/// no '=' or no key.
+/// The bytes of a file, or why they cannot be read (missing, directory, rights, too large).
+parsed<std::string> read_text(const std::string& path);
+
+/// Splits "dotted.key=value"; nullopt if there is no '=' or no key.
 std::optional<std::pair<std::string, std::string>> split_set(std::string_view text);
 
 /// The effective scenario as YAML that parses to the same scenario.

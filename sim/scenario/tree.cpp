@@ -313,4 +313,13 @@ parsed<node> parse_tree(std::string_view text, const std::string& filename) {
   return result;
 }
 
+parsed<std::string> read_text(const std::string& path) {
+  sink out;
+  parsed<std::string> result;
+  result.value = read_file(path, out);
+  result.unreadable = out.unreadable;
+  result.errors = out.take();
+  return result;
+}
+
 }  // namespace hvsim::scenario
