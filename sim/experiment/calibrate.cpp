@@ -66,6 +66,14 @@ std::vector<calibrated_cost> costs_of(const scenario::machine_profile& machine,
   return out;
 }
 
+/// Steps of about a thousandth of the range, so that fitted values are not longer than they are
+/// known.
+double grain_of(const calibrated_cost& c) {
+  std::int64_t grain = 1;
+  while (grain <= (c.max - c.min) / 10'000) grain *= 10;
+  return static_cast<double>(grain);
+}
+
 class calibrator {
  public:
   calibrator(const published& paper, const loader& load, const runner& run,
@@ -84,10 +92,10 @@ class calibrator {
     std::vector<fit_parameter> parameters;
     for (const calibrated_cost& c : out_.costs)
       parameters.push_back({c.key, static_cast<double>(c.start), static_cast<double>(c.min),
-                            static_cast<double>(c.max), 1.0});
+                            static_cast<double>(c.max), grain_of(c)});
     fit_options how;
     how.max_rounds = options_.max_rounds;
-    how.last_step = 1e-4;
+    how.last_step = 5e-4;
     how.tolerance = 1e-4;
     how.watch = options_.watch;
     out_.fit = least_squares(

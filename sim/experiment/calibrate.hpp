@@ -44,9 +44,9 @@ struct calibration {
 
 /// The residuals are the relative errors of each fitted cell against each published run of it,
 /// weighted so that every cell counts once. Series that correct another are not fitted. Costs are
-/// whole numbers of base units. `table` is the catalogue's cost table. Throws config_error (no
-/// fitted cost, unknown key, a fitted cost without bounds, no fitted cell), interrupted, and
-/// std::runtime_error with the run's message when a run fails.
+/// whole multiples of about a thousandth of their range. `table` is the catalogue's cost table.
+/// Throws config_error (no fitted cost, unknown key, a fitted cost without bounds, no fitted cell),
+/// interrupted, and std::runtime_error with the run's message when a run fails.
 calibration calibrate(const published& paper, const loader& load, const runner& run,
                       const std::vector<registry::parameter>& table,
                       const calibrate_options& options);

@@ -90,6 +90,38 @@ report::table long_table(const comparison& c, std::size_t metric) {
   return out;
 }
 
+constexpr std::size_t most_shown = 24;
+
+/// The known paths that share the longest dotted prefix with `path`; all if none shares any.
+std::vector<std::string> relatives_of(std::string_view path,
+                                      const std::vector<std::string>& known) {
+  for (auto dot = path.rfind('.'); dot != std::string_view::npos && dot != 0;
+       dot = path.rfind('.', dot - 1)) {
+    std::vector<std::string> out;
+    for (const auto& k : known)
+      if (k.compare(0, dot + 1, path.substr(0, dot + 1)) == 0) out.push_back(k);
+    if (!out.empty()) return out;
+  }
+  return known;
+}
+
+/// True for figures whose absence means that it did not happen: kinds that were never counted,
+/// locks that were never taken.
+bool absent_is_zero(std::string_view path) {
+  for (std::string_view family : {"count.", "breakdown.", "lock.", "exit."})
+    if (path.substr(0, family.size()) == family) return true;
+  return false;
+}
+
+/// The metric of one cell; 0 where only other cells have it.
+report::metric metric_in(const std::vector<std::vector<report::metric>>& cells, std::size_t cell,
+                         const std::string& path) {
+  if (report::find_metric(cells[cell], path) == nullptr && absent_is_zero(path))
+    for (const auto& other : cells)
+      if (const report::metric* m = report::find_metric(other, path)) return {path, 0, m->unit};
+  return metric_at(cells[cell], path);
+}
+
 }  // namespace
 
 bool comparison::complete() const {
@@ -103,12 +135,12 @@ const report::metric& metric_at(const std::vector<report::metric>& all, std::str
   std::string message = fmt::format("the run has no metric '{}'", path);
   if (const auto near = scenario::nearest(path, known))
     message += fmt::format("; did you mean '{}'?", *near);
-  // Paths of the same family are the useful part of a long list.
-  const std::string family(path.substr(0, path.find('.') + 1));
-  std::vector<std::string> relatives;
-  for (const auto& k : known)
-    if (!family.empty() && k.compare(0, family.size(), family) == 0) relatives.push_back(k);
-  message += fmt::format(" known: {}", fmt::join(relatives.empty() ? known : relatives, ", "));
+  const std::vector<std::string> relatives = relatives_of(path, known);
+  const std::size_t shown = std::min(relatives.size(), most_shown);
+  message += fmt::format(
+      "; known: {}",
+      fmt::join(relatives.begin(), relatives.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (relatives.size() > shown) message += fmt::format(" and {} more", relatives.size() - shown);
   throw config_error(message);
 }
 
@@ -126,14 +158,15 @@ comparison compare(const compare_request& request, const loader& load, const run
   }
   out.name = runs.scenario_of(0).name;
   const std::vector<run_outcome>& outcomes = runs.run(request.pool);
+  std::vector<std::vector<report::metric>> all(indices.size());
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    const run_outcome& o = outcomes[indices[i]];
-    out.cells[i].error = o.error;
-    if (!o.result) continue;
-    const std::vector<report::metric> all = report::metrics(*o.result);
-    if (out.metrics.empty()) out.metrics = usual_metrics(all);
-    for (const std::string& path : out.metrics) out.cells[i].values.push_back(metric_at(all, path));
+    out.cells[i].error = outcomes[indices[i]].error;
+    if (outcomes[indices[i]].result) all[i] = report::metrics(*outcomes[indices[i]].result);
+    if (out.metrics.empty() && !all[i].empty()) out.metrics = usual_metrics(all[i]);
   }
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    for (const std::string& path : out.metrics)
+      if (!all[i].empty()) out.cells[i].values.push_back(metric_in(all, i, path));
   return out;
 }
 

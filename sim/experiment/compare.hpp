@@ -39,7 +39,8 @@ struct comparison {
   [[nodiscard]] bool complete() const;
 };
 
-/// Runs every cell. Throws config_error (scenario, axis, unknown metric with the nearest known).
+/// Runs every cell. A count, lock, exit or part that only some cells have is 0 in the others.
+/// Throws config_error (scenario, axis, unknown metric with the nearest known).
 comparison compare(const compare_request& request, const loader& load, const runner& run);
 
 /// A table for each metric. With two axes or more the first one runs along the columns, with the

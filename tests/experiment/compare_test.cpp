@@ -64,6 +64,28 @@ TEST_CASE("an unknown metric names its nearest relative", "[experiment]") {
                         Contains("time.populate") && !Contains("breakdown"));
 }
 
+TEST_CASE("a part that only some cells have is zero in the others, a time is an error",
+          "[experiment]") {
+  const runner some = [](const scenario::scenario& s, const run_options&) {
+    report::run_result r;
+    r.total_time = engine::seconds(1);
+    if (test::text_at(s, "k") == "b") {
+      r.breakdown = {{"split", engine::seconds(1)}};
+      r.times = {{"clear1", "", engine::seconds(1)}};
+    }
+    return r;
+  };
+  compare_request request;
+  request.file = "f.yaml";
+  request.axes = {{"k", {"a", "b"}}};
+  request.metrics = {"breakdown.split"};
+  const comparison c = compare(request, test::fake_loader(), some);
+  CHECK(c.cells[0].values.at(0).value == 0);
+  CHECK(c.cells[1].values.at(0).value == 1'000'000'000'000);
+  request.metrics = {"time.clear1"};
+  CHECK_THROWS_AS(compare(request, test::fake_loader(), some), config_error);
+}
+
 TEST_CASE("CSV has a row a cell and metric", "[experiment]") {
   CHECK(to_csv(swept({"k=a"}, {"time.dirty2", "faults"})) ==
         "k,metric,value,unit\n"
