@@ -19,8 +19,8 @@ mmu::tlb_geometry geometry_of(const machine::feature_table& f) {
 }
 }  // namespace
 
-/// Memory as this core's table walker sees it: each descriptor costs, none is synced. A walk may
-/// read an entry a little earlier than a clock would say, as speculative walks do; what must not
+/// Memory as this core's table walker sees it: each descriptor costs, none is synced, so that a walk
+/// is atomic: a TLBI waits for walks that are under way. A walk may read an entry a little earlier than a clock would say, as speculative walks do; what must not
 /// happen is an exit because of an old value, so access() looks again before it exits.
 struct vcpu::reader {
   engine::thread& t;
@@ -29,7 +29,6 @@ struct vcpu::reader {
   engine::part booked;
 
   mmu::descriptor load(const mmu::entry_ref& e) {
-    if (t.owner().exploring()) t.sync();
     mmu::table_memory::check_access(e.table);
     return e.in_memory();
   }

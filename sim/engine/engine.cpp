@@ -42,7 +42,7 @@ void thread::wait_until(part p, sim_time t) {
 }
 
 engine::engine(chooser* explore)
-    : chooser_(explore), host_(new thread(*this, max_threads - 1, "host", sim_time{})) {}
+    : chooser_(explore), unusual_(explore != nullptr), host_(new thread(*this, max_threads - 1, "host", sim_time{})) {}
 
 engine::~engine() = default;
 
@@ -54,6 +54,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   const auto id = static_cast<std::uint32_t>(threads_.size());
   threads_.push_back(std::unique_ptr<thread>(new thread(*this, id, std::move(name), start)));
   thread& t = *threads_.back();
+  by_id_.push_back(&t);
   t.daemon_ = daemon;
   if (!daemon) ++live_;
   coloured_stack stack(stack_bytes, id);
@@ -72,6 +73,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
           throw;
         } catch (...) {
           if (!failure_) failure_ = std::current_exception();
+          unusual_ = true;
         }
         return finish(t);
       });
@@ -92,9 +94,7 @@ void engine::run() {
   running_ = true;
   if (live_ == 0) return;
   current_ = host_.get();
-  thread* first = chooser_ != nullptr ? choose(chooser::no_thread)
-                                      : threads_[ready_.top() & (max_threads - 1)].get();
-  switch_to(*first);
+  switch_to(*next_thread());
   if (failure_) {
     for (auto& t : threads_) t->fiber_ = boost::context::fiber{};
     std::rethrow_exception(failure_);
@@ -112,7 +112,6 @@ void engine::switch_to(thread& next) {
   thread* const self = current_;
   came_from_ = self;
   current_ = &next;
-  horizon_ = chooser_ != nullptr || &next == host_.get() ? 0 : ready_.top_without(next.id_);
   if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
     housekeeping();
   note_leave(self->notes_, next.notes_, false);
@@ -125,7 +124,10 @@ void engine::housekeeping() {
   if (heartbeat_) heartbeat_();
   if (stop_ != nullptr && stop_->load(std::memory_order_relaxed) && !failure_) {
     failure_ = std::make_exception_ptr(interrupted("stopped by request"));
+  } else if (current_->now_.ps() > last_time && !failure_) {
+    failure_ = std::make_exception_ptr(time_overflow("a run passed 9,000 s of virtual time"));
   }
+  unusual_ = unusual_ || failure_ != nullptr;
 }
 
 thread* engine::choose(std::uint32_t current) {
@@ -137,23 +139,20 @@ thread* engine::choose(std::uint32_t current) {
 }
 
 void engine::yield(thread& self) {
-  if (failure_) [[unlikely]] {
-    switch_to(*host_);
-  }
-  if (chooser_ != nullptr) {
-    thread* next = choose(self.id_);
-    if (next != &self) switch_to(*next);
+  if (unusual_) [[unlikely]] {
+    yield_unusual(self);
     return;
   }
-  if (self.now_.ps() > last_time) [[unlikely]]
-    throw time_overflow(fmt::format("thread {} passed 9,000 s of virtual time", self.name_));
   ready_.set(self.id_, self.key());
-  thread& next = *threads_[ready_.top() & (max_threads - 1)];
-  if (&next == &self) {
-    horizon_ = ready_.top_without(self.id_);
-    return;
-  }
-  switch_to(next);
+  thread& next = *by_id_[ready_.top() & (max_threads - 1)];
+  horizon_ = ready_.top_without(next.id_);
+  if (&next != &self) switch_to(next);
+}
+
+void engine::yield_unusual(thread& self) {
+  if (failure_) switch_to(*host_);
+  thread* next = choose(self.id_);
+  if (next != &self) switch_to(*next);
 }
 
 void engine::leave(thread& self) {
@@ -161,15 +160,21 @@ void engine::leave(thread& self) {
   dispatch_next();
 }
 
+thread* engine::next_thread() {
+  if (chooser_ != nullptr) {
+    horizon_ = 0;
+    return choose(chooser::no_thread);
+  }
+  if (ready_.top() == never) return nullptr;
+  thread* next = by_id_[ready_.top() & (max_threads - 1)];
+  horizon_ = ready_.top_without(next->id_);
+  return next;
+}
+
 void engine::dispatch_next() {
   if (failure_) [[unlikely]]
     switch_to(*host_);
-  thread* next = nullptr;
-  if (chooser_ != nullptr) {
-    next = choose(chooser::no_thread);
-  } else if (ready_.top() != never) {
-    next = threads_[ready_.top() & (max_threads - 1)].get();
-  }
+  thread* next = next_thread();
   if (next == nullptr) report_deadlock();
   switch_to(*next);
 }
@@ -180,23 +185,19 @@ boost::context::fiber engine::finish(thread& self) {
   if (!self.daemon_) --live_;
   thread* next = host_.get();
   if (!failure_ && live_ != 0) {
-    if (chooser_ != nullptr) {
-      next = choose(chooser::no_thread);
-    } else {
-      next = ready_.top() == never ? nullptr : threads_[ready_.top() & (max_threads - 1)].get();
-    }
+    next = next_thread();
     if (next == nullptr) {
       try {
         report_deadlock();
       } catch (...) {
         failure_ = std::current_exception();
+        unusual_ = true;
       }
       next = host_.get();
     }
   }
   came_from_ = &self;
   current_ = next;
-  horizon_ = chooser_ != nullptr || next == host_.get() ? 0 : ready_.top_without(next->id_);
   note_leave(self.notes_, next->notes_, true);
   return std::move(next->fiber_);
 }

@@ -180,6 +180,8 @@ class engine {
  private:
   friend class thread;
   void yield(thread& self);
+  void yield_unusual(thread& self);
+  thread* next_thread();
   void leave(thread& self);
   void dispatch_next();
   void switch_to(thread& next);
@@ -194,7 +196,9 @@ class engine {
   thread* current_ = nullptr;
   thread* came_from_ = nullptr;
   chooser* chooser_;
+  bool unusual_;  // exploring, or about to end by an exception
   std::uint64_t switches_ = 0;
+  std::vector<thread*> by_id_;
   std::size_t live_ = 0;
   std::vector<std::unique_ptr<thread>> threads_;
   std::vector<std::uint32_t> runnable_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/engine/wide.hpp"
+
 namespace hvsim::machine {
 
 namespace {
@@ -39,7 +41,7 @@ bandwidth::bandwidth(std::int64_t alone, std::int64_t together, std::uint32_t ma
 void bandwidth::catch_up(engine::sim_time now) {
   if (!active_.empty() && now > updated_)
     progress_ += static_cast<std::int64_t>(
-        static_cast<unsigned __int128>((now - updated_).ps()) * one / slowdown_[active_.size()]);
+        static_cast<engine::wide>((now - updated_).ps()) * one / slowdown_[active_.size()]);
   updated_ = now;
 }
 
@@ -47,7 +49,7 @@ engine::sim_time bandwidth::end_of(const active& a) const {
   const auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(0, a.done_at - progress_));
   const std::uint64_t slow = slowdown_[active_.size()];
   const auto wait = static_cast<std::int64_t>(
-      (static_cast<unsigned __int128>(left) * slow + one - 1) / one);
+      (static_cast<engine::wide>(left) * slow + one - 1) / one);
   return updated_ + engine::duration{wait};
 }
 
@@ -70,7 +72,7 @@ void bandwidth::transfer(engine::thread& t, engine::part p, engine::duration unl
 engine::duration bandwidth::loaded(engine::duration unloaded) const {
   const std::uint64_t slow = slowdown_[active_.size() + 1];
   return engine::duration{static_cast<std::int64_t>(
-      static_cast<unsigned __int128>(unloaded.ps()) * slow / one)};
+      static_cast<engine::wide>(unloaded.ps()) * slow / one)};
 }
 
 }  // namespace hvsim::machine
