@@ -67,7 +67,7 @@ host_page mm::fault_in(machine::cpu& c, std::size_t vma_index, engine::hva addre
         engine::duration{static_cast<std::int64_t>(bytes) * ps_per_second / costs.zero_bandwidth},
         costs.zero_spread_permille);
     if (v.page_shift == huge_shift) {
-      machine_.dram().transfer(t, engine::part::zeroing, alone);
+      machine_.dram().transfer(t, engine::part::zeroing, machine::pass::clear, alone);
     } else {
       t.advance(engine::part::zeroing, machine_.dram().loaded(alone));
     }

@@ -105,7 +105,7 @@ class table_port {
         c_.random.perturb(line.mean, line.spread_permille) *
         static_cast<std::int64_t>(n.value() / 64);
     if (n > engine::kibibytes(64)) {
-      vm_.machine_.dram().transfer(t_, engine::part::cache_maintenance, loop);
+      vm_.machine_.dram().transfer(t_, engine::part::cache_maintenance, machine::pass::clean, loop);
     } else {
       t_.advance(engine::part::cache_maintenance, loop);
     }

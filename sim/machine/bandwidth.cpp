@@ -12,45 +12,58 @@ namespace {
 
 constexpr std::uint64_t one = 65536;
 
-// x^(2/3) by Newton's method on y^3 = x^2: additions, multiplications and divisions only, which
-// IEEE 754 rounds alike everywhere (libm's pow and cbrt are not).
-double two_thirds_power(double x) {
-  const double square = x * x;
+// Cube root by Newton's method: additions, multiplications and divisions only, which IEEE 754
+// rounds alike everywhere (libm's pow and cbrt are not).
+double cube_root(double x) {
   double y = x > 1 ? x : 1;
   for (int i = 0; i < 200; ++i) {
-    const double next = y - (y * y * y - square) / (3 * y * y);
+    const double next = y - (y * y * y - x) / (3 * y * y);
     if (next == y) break;
     y = next;
   }
   return y;
 }
 
-double shape(double load) { return two_thirds_power(1 + load * std::sqrt(load)); }
+double slow(double load) {
+  const double root = std::sqrt(1 + load * cube_root(load));
+  return root * std::sqrt(root);
+}
+
+std::int64_t scale(std::int64_t value, std::uint64_t numerator, std::uint64_t denominator) {
+  return static_cast<std::int64_t>(
+      (static_cast<engine::wide>(value) * numerator + denominator - 1) / denominator);
+}
 
 }  // namespace
 
-bandwidth::bandwidth(std::int64_t alone, std::int64_t together, std::uint32_t max_transfers) {
-  const double ratio = static_cast<double>(alone) / static_cast<double>(together);
-  const double unit = shape(ratio);
-  slowdown_.push_back(one);
-  for (std::uint32_t n = 1; n <= max_transfers + 1; ++n)
-    slowdown_.push_back(
-        std::max(one, static_cast<std::uint64_t>(shape(n * ratio) / unit * double{one} + 0.5)));
+bandwidth::bandwidth(std::int64_t clear_demand, std::int64_t clean_demand, std::int64_t capacity,
+                     std::uint32_t max_passes)
+    : demand_{clear_demand, clean_demand},
+      capacity_(capacity),
+      stride_(max_passes + 1),
+      table_(static_cast<std::size_t>(stride_) * stride_, 0) {}
+
+std::uint64_t bandwidth::slowdown(std::uint32_t clears, std::uint32_t cleans) {
+  std::uint64_t& f = table_[static_cast<std::size_t>(clears) * stride_ + cleans];
+  if (f == 0) {
+    const double load = (static_cast<double>(demand_[0]) * clears +
+                         static_cast<double>(demand_[1]) * cleans) /
+                        static_cast<double>(capacity_);
+    f = static_cast<std::uint64_t>(slow(load) * double{one} + 0.5);
+  }
+  return f;
 }
 
 void bandwidth::catch_up(engine::sim_time now) {
   if (!active_.empty() && now > updated_)
     progress_ += static_cast<std::int64_t>(
-        static_cast<engine::wide>((now - updated_).ps()) * one / slowdown_[active_.size()]);
+        static_cast<engine::wide>((now - updated_).ps()) * one / present());
   updated_ = now;
 }
 
-engine::sim_time bandwidth::end_of(const active& a) const {
-  const auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(0, a.done_at - progress_));
-  const std::uint64_t slow = slowdown_[active_.size()];
-  const auto wait = static_cast<std::int64_t>(
-      (static_cast<engine::wide>(left) * slow + one - 1) / one);
-  return updated_ + engine::duration{wait};
+engine::sim_time bandwidth::end_of(const active& a) {
+  const std::int64_t left = std::max<std::int64_t>(0, a.done_at - progress_);
+  return updated_ + engine::duration{scale(left, present(), one)};
 }
 
 void bandwidth::move_others(const engine::thread& self) {
@@ -58,21 +71,22 @@ void bandwidth::move_others(const engine::thread& self) {
     if (a.who != &self) self.owner().move_wait(*a.who, std::max(end_of(a), self.now()));
 }
 
-void bandwidth::transfer(engine::thread& t, engine::part p, engine::duration unloaded) {
+void bandwidth::transfer(engine::thread& t, engine::part p, pass kind, engine::duration alone) {
   t.sync();
   catch_up(t.now());
-  active_.push_back({&t, progress_ + unloaded.ps()});
+  const std::uint64_t own = kind == pass::clear ? slowdown(1, 0) : slowdown(0, 1);
+  active_.push_back({&t, progress_ + scale(alone.ps(), one, own), kind});
+  ++count_[static_cast<int>(kind)];
   move_others(t);
   t.wait_until(p, end_of(active_.back()));
   catch_up(t.now());
   std::erase_if(active_, [&t](const active& a) { return a.who == &t; });
+  --count_[static_cast<int>(kind)];
   move_others(t);
 }
 
-engine::duration bandwidth::loaded(engine::duration unloaded) const {
-  const std::uint64_t slow = slowdown_[active_.size() + 1];
-  return engine::duration{static_cast<std::int64_t>(
-      static_cast<engine::wide>(unloaded.ps()) * slow / one)};
+engine::duration bandwidth::loaded(engine::duration alone) {
+  return engine::duration{scale(alone.ps(), present(), one)};
 }
 
 }  // namespace hvsim::machine

@@ -10,41 +10,55 @@
 
 namespace hvsim::machine {
 
-/// Transfers that clear or clean memory in bulk. With n of them under way each takes
-///   F(n) = (1 + (n * r / C)^(3/2))^(2/3)
-/// times its unloaded length, where r is what one core moves alone and C what the machine moves
-/// together: 1 for n = 1 far below capacity, n * r / C at saturation, and a smooth rise between,
-/// as loaded-latency curves of DRAM have (F is scaled so that F(1) = 1). F is tabulated in fixed
-/// point with correctly rounded operations only, so every host has the same table.
+/// Passes over a block of memory that send it to DRAM.
+enum class pass : std::uint8_t {
+  clear,  ///< writing zeroes: part of the block is evicted meanwhile, the rest stays in caches
+  clean   ///< DC CIVAC: pushes out what the caches hold
+};
+
+/// Passes that are under way slow each other down. With a total demand of u times what DRAM takes,
+/// every pass runs
+///   F(u) = (1 + u^(4/3))^(3/4)
+/// times longer than on an idle machine: 1 without load, u at saturation, and a smooth rise
+/// between, as loaded-latency curves of DRAM have. A pass alone already has its own load, so its
+/// stated length includes F of its own demand. F is computed with correctly rounded operations
+/// only, so every host has the same values.
 ///
 /// Used by the fibers of one engine.
 class bandwidth {
  public:
-  /// `alone` and `together` in bytes per second, both positive.
-  bandwidth(std::int64_t alone, std::int64_t together, std::uint32_t max_transfers);
+  /// Demands of one clear and one clean pass and the capacity, in bytes per second, all positive.
+  bandwidth(std::int64_t clear_demand, std::int64_t clean_demand, std::int64_t capacity,
+            std::uint32_t max_passes);
 
-  /// Runs a transfer that would take `unloaded` alone; returns when it is complete. The time is
+  /// Runs a pass that takes `alone` on an idle machine; returns when it is complete. The time is
   /// booked as `p`.
-  void transfer(engine::thread& t, engine::part p, engine::duration unloaded);
+  void transfer(engine::thread& t, engine::part p, pass kind, engine::duration alone);
 
-  /// Length of a short transfer at the present load; the load does not see it.
-  [[nodiscard]] engine::duration loaded(engine::duration unloaded) const;
+  /// Length of a short pass at the present load; the load does not see it.
+  [[nodiscard]] engine::duration loaded(engine::duration alone);
 
-  /// Slow-down with n transfers, in 1/65536.
-  [[nodiscard]] std::uint64_t slowdown(std::size_t n) const { return slowdown_[n]; }
+  /// F with so many passes of each kind under way, in 1/65536.
+  [[nodiscard]] std::uint64_t slowdown(std::uint32_t clears, std::uint32_t cleans);
 
  private:
   struct active {
     engine::thread* who;
     std::int64_t done_at;  // in units of progress
+    pass kind;
   };
   void catch_up(engine::sim_time now);
-  [[nodiscard]] engine::sim_time end_of(const active& a) const;
+  [[nodiscard]] engine::sim_time end_of(const active& a);
   void move_others(const engine::thread& self);
+  [[nodiscard]] std::uint64_t present() { return slowdown(count_[0], count_[1]); }
 
-  std::vector<std::uint64_t> slowdown_;
+  std::int64_t demand_[2];
+  std::int64_t capacity_;
+  std::uint32_t stride_;
+  std::vector<std::uint64_t> table_;  // 0: not computed yet
   std::vector<active> active_;
-  std::int64_t progress_ = 0;  // unloaded picoseconds that each active transfer has received
+  std::uint32_t count_[2] = {0, 0};
+  std::int64_t progress_ = 0;  // load-free picoseconds that each active pass has received
   engine::sim_time updated_;
 };
 

@@ -34,7 +34,8 @@ class machine {
   explicit machine(const profile& p)
       : profile_(p),
         topology_(p.shape),
-        dram_(p.costs.zero_bandwidth, p.costs.dram_bandwidth, p.shape.cores + 1) {
+        dram_(clear_demand(p.costs), clean_demand(p.costs), p.costs.dram_bandwidth,
+              p.shape.cores + 1) {
     const std::size_t n = topology_.cores();
     transfer_.resize(n * n);
     for (std::uint32_t a = 0; a < n; ++a)
@@ -96,6 +97,17 @@ class machine {
   }
 
  private:
+  /// Bytes per second that one core sends to DRAM while it clears a block. Every line gets there
+  /// once: during the clearing, or during the cleaning that follows.
+  static std::int64_t clear_demand(const cost_table& c) {
+    return std::max<std::int64_t>(1, c.zero_bandwidth / 1000 * c.clear_dram_permille);
+  }
+  static std::int64_t clean_demand(const cost_table& c) {
+    constexpr std::int64_t line_ps_per_second = 64 * std::int64_t{1'000'000'000'000};
+    return std::max<std::int64_t>(1, line_ps_per_second / c.clean_line.mean.ps() / 1000 *
+                                         (1000 - c.clear_dram_permille));
+  }
+
   profile profile_;
   topology topology_;
   bandwidth dram_;

@@ -74,6 +74,9 @@ constexpr std::array rate_rows{
              "all cores together clearing and cleaning pages"},
 };
 
+// Share in parts per thousand of 2 MiB that leave the caches while a core clears a block.
+constexpr const char* clear_share_key = "machine.costs.clear_dram_permille";
+
 struct count_row {
   const char* key;
   std::uint32_t topology::shape::*field;
@@ -143,6 +146,9 @@ std::vector<registry::parameter> cost_parameters() {
   for (const auto& row : rate_rows)
     table.push_back({std::string(cost_prefix) + row.key, registry::value_type::rate, "", row.help,
                      1e6, 1e15, {}});
+  table.push_back({clear_share_key, registry::value_type::integer, "",
+                   "share of a cleared 2 MiB block that reaches DRAM while it is cleared, in 1/1000",
+                   0.0, 1000.0, {}});
   return table;
 }
 
@@ -173,6 +179,7 @@ profile make_profile(std::string name, const registry::value_map& values,
   }
   for (const auto& row : rate_rows)
     p.costs.*row.field = values.integer(std::string(cost_prefix) + row.key);
+  p.costs.clear_dram_permille = values.integer(clear_share_key);
   for (const auto& [cost_key, permille] : spread)
     if (cost_key == std::string(cost_prefix) + "zero_bandwidth")
       p.costs.zero_spread_permille = permille;

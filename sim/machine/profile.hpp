@@ -57,6 +57,7 @@ struct cost_table {
   cost rcu_grace;           ///< length of a grace period
   std::int64_t zero_bandwidth = 0;    ///< bytes per second of one core clearing pages
   std::int64_t dram_bandwidth = 0;    ///< bytes per second of all cores together
+  std::int64_t clear_dram_permille = 0;  ///< share of a cleared block evicted while it is cleared
   std::uint32_t zero_spread_permille = 0;  ///< spread of single clearings
 };
 

@@ -2,11 +2,8 @@
 // A first-come-first-served lock over one cache line: the common core of the kernel's queued locks.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <limits>
-#include <vector>
 
 #include "sim/engine/engine.hpp"
 #include "sim/machine/machine.hpp"
@@ -29,10 +26,8 @@ namespace hvsim::sync {
 /// behind the head, that one sets its waiting mark in the same word as soon as it becomes head:
 /// a third.
 ///
-/// A reader's release does not wait for the word: the store-release goes to the line while the
-/// core goes on (its result is only tested for waiters). It is posted with its time and takes its
-/// place among the line's transfers when the next thread looks at the lock, which saves a sync.
-/// With somebody in the queue a release syncs, since it may have to wake.
+/// A reader's release is an atomic whose result is tested for waiters, so it waits for the word
+/// like an acquisition.
 ///
 /// Used by the fibers of one engine.
 class fair_lock {
@@ -46,8 +41,6 @@ class fair_lock {
     c.thread->sync();
     stats.acquired();
     const engine::sim_time arrived = c.thread->now();
-    // Later arrivals queue behind this writer, so every release that is on its way comes first.
-    if (!posted_.empty()) drain(engine::sim_time{never_});
     if (exclusive_ || readers_ != 0 || !queue_.empty()) [[unlikely]] {
       enqueue(c, true);
       stats.waited(c.thread->now() - arrived);
@@ -83,7 +76,6 @@ class fair_lock {
       stats.waited(c.thread->now() - arrived);
       return;
     }
-    drain(arrived);
     ++readers_;
     if (arrived < free_at_) [[unlikely]] {
       take_by_value(c);
@@ -97,18 +89,14 @@ class fair_lock {
 
   /// `since` is when the caller's lock_shared returned.
   void unlock_shared(machine::cpu& c, lock_stats& stats, engine::sim_time since) {
-    c.thread->advance(line_part_, machine_.costs().line_local.mean);
     stats.held(c.thread->now() - since);
-    if (queue_.empty() && !c.thread->owner().exploring()) [[likely]] {
-      post(c);
-      return;
-    }
     c.thread->sync();
-    drain(c.thread->now());
-    apply({c.thread->now(), c.core});
-    if (readers_ == 0 && !queue_.empty()) {
-      free_at_ = std::max(c.thread->now(), word_.free_at);
-      hand_over(c);
+    machine_.take_line(c, word_, line_part_);
+    --readers_;
+    if (readers_ == 0) {
+      free_at_ = c.thread->now();
+      if (!queue_.empty()) [[unlikely]]
+        hand_over(c);
     }
   }
 
@@ -123,46 +111,11 @@ class fair_lock {
     bool exclusive;
   };
 
-  /// A reader's release on its way to the line.
-  struct release {
-    engine::sim_time at;
-    engine::core_id core;
-  };
-
-  void post(machine::cpu& c) {
-    // Nearly in order: a thread's release lies a short hold after an acquisition in order.
-    const release r{c.thread->now(), c.core};
-    std::size_t i = posted_.size();
-    posted_.push_back(r);
-    for (; i > posted_head_ && posted_[i - 1].at > r.at; --i) posted_[i] = posted_[i - 1];
-    posted_[i] = r;
-  }
-  void drain(engine::sim_time until) {
-    while (posted_head_ != posted_.size() && posted_[posted_head_].at <= until)
-      apply(posted_[posted_head_++]);
-    if (posted_head_ == posted_.size()) {
-      posted_.clear();
-      posted_head_ = 0;
-    } else if (posted_head_ >= 256) {
-      posted_.erase(posted_.begin(), posted_.begin() + static_cast<std::ptrdiff_t>(posted_head_));
-      posted_head_ = 0;
-    }
-  }
-  void apply(const release& r) {
-    const engine::sim_time start = std::max(r.at, word_.free_at);
-    word_.free_at = start + machine_.transfer_time(word_.owner, r.core);
-    word_.owner = r.core;
-    --readers_;
-    if (readers_ == 0) free_at_ = std::max(free_at_, r.at);
-  }
-
   void take_by_value(machine::cpu& c);
   void enqueue(machine::cpu& c, bool exclusive);
   void hand_over(machine::cpu& c);
   [[nodiscard]] engine::duration hand_off_time(engine::core_id from, engine::core_id to,
                                                bool others_wait) const;
-
-  static constexpr std::int64_t never_ = std::numeric_limits<std::int64_t>::max();
 
   machine::machine& machine_;
   engine::part line_part_;
@@ -175,8 +128,6 @@ class fair_lock {
   bool exclusive_ = false;
   std::uint32_t readers_ = 0;
   std::deque<waiter> queue_;
-  std::vector<release> posted_;  // by time, from posted_head_ on
-  std::size_t posted_head_ = 0;
 };
 
 }  // namespace hvsim::sync
