@@ -112,6 +112,9 @@ void vm::mark_dirty(vcpu::vcpu& v, memslot& slot, engine::ipa at, bool is_privat
     v.cpu.thread->advance(engine::part::dirty_log, machine_.costs().dirty_set.mean);
   } else {
     machine_.read_modify_write(v.cpu, slot.dirty.line_of(page), engine::part::dirty_log);
+    // Logging was switched off meanwhile: the old bitmap lives until this handler returns (SRCU),
+    // but nobody will read it.
+    if (!slot.dirty.allocated()) return;
   }
   slot.dirty.set(page);
 }

@@ -66,8 +66,10 @@ std::uint64_t vm::get_dirty_log(machine::cpu& c, std::uint32_t id, bool manual_p
   std::uint64_t dirty = 0;
   if (manual_protect) {
     t.sync();
-    for (std::uint64_t w = 0; w < s.dirty.word_count(); ++w)
+    for (std::uint64_t w = 0; w < s.dirty.word_count(); ++w) {
+      s.dirty.set_fetched(w, s.dirty.peek(w));
       dirty += static_cast<std::uint64_t>(std::popcount(s.dirty.peek(w)));
+    }
     t.advance(engine::part::ioctl,
               costs.bitmap_word.mean * static_cast<std::int64_t>(s.dirty.word_count()));
     return dirty;
@@ -76,9 +78,11 @@ std::uint64_t vm::get_dirty_log(machine::cpu& c, std::uint32_t id, bool manual_p
   lock_write(c);
   for (std::uint64_t w = 0; w < s.dirty.word_count(); ++w) {
     t.advance(engine::part::ioctl, costs.bitmap_word.mean);
+    s.dirty.set_fetched(w, 0);
     if (s.dirty.peek(w) == 0) continue;
     t.sync();
-    const std::uint64_t bits = s.dirty.take(w);
+    const std::uint64_t bits = s.dirty.take(w, ~std::uint64_t{0});
+    s.dirty.set_fetched(w, bits);
     dirty += static_cast<std::uint64_t>(std::popcount(bits));
     flush = true;
     counters_.add(event::wp_masked);
@@ -102,9 +106,11 @@ void vm::clear_dirty_log(machine::cpu& c, std::uint32_t id, bool initially_set) 
   lock_write(c);
   for (std::uint64_t w = 0; w < s.dirty.word_count(); ++w) {
     t.advance(engine::part::ioctl, costs.bitmap_word.mean);
-    if (s.dirty.peek(w) == 0) continue;
+    if (s.dirty.fetched(w) == 0) continue;
     t.sync();
-    const std::uint64_t bits = s.dirty.take(w);
+    // Bits that were set since the GET stay: the VMM has not seen them.
+    const std::uint64_t bits = s.dirty.take(w, s.dirty.fetched(w));
+    if (bits == 0) continue;
     flush = true;
     counters_.add(event::wp_masked);
     const auto low = static_cast<std::uint64_t>(std::countr_zero(bits));

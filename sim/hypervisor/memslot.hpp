@@ -17,10 +17,12 @@ class dirty_bitmap {
   void allocate(std::uint64_t pages, bool all_set) {
     words_.assign((pages + 63) / 64, all_set ? ~std::uint64_t{0} : 0);
     if (all_set && pages % 64 != 0) words_.back() = (std::uint64_t{1} << (pages % 64)) - 1;
+    fetched_.assign(words_.size(), 0);
     lines_.assign((pages + 511) / 512, {});
   }
   void release() {
     words_.clear();
+    fetched_.clear();
     lines_.clear();
   }
   [[nodiscard]] bool allocated() const { return !words_.empty(); }
@@ -28,20 +30,25 @@ class dirty_bitmap {
   [[nodiscard]] bool test(std::uint64_t page) const {
     return (words_[page / 64] >> (page % 64) & 1) != 0;
   }
-  [[nodiscard]] std::uint64_t take(std::uint64_t word) {
-    const std::uint64_t w = words_[word];
-    words_[word] = 0;
+  /// Clears the bits of `mask` in a word and returns those that were set.
+  [[nodiscard]] std::uint64_t take(std::uint64_t word, std::uint64_t mask) {
+    const std::uint64_t w = words_[word] & mask;
+    words_[word] &= ~mask;
     return w;
   }
+  /// What the last GET gave to the VMM, which hands it back to CLEAR.
+  [[nodiscard]] std::uint64_t fetched(std::uint64_t word) const { return fetched_[word]; }
+  void set_fetched(std::uint64_t word, std::uint64_t bits) { fetched_[word] = bits; }
   [[nodiscard]] std::uint64_t peek(std::uint64_t word) const { return words_[word]; }
   [[nodiscard]] std::uint64_t word_count() const { return words_.size(); }
   [[nodiscard]] machine::line& line_of(std::uint64_t page) { return lines_[page / 512]; }
   [[nodiscard]] engine::bytes size() const {
-    return engine::bytes{words_.size() * 8 + lines_.size() * sizeof(machine::line)};
+    return engine::bytes{words_.size() * 16 + lines_.size() * sizeof(machine::line)};
   }
 
  private:
   std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> fetched_;
   std::vector<machine::line> lines_;
 };
 
