@@ -202,6 +202,17 @@ mmu::descriptor selftest_guest::load(ipa address, level l) const {
   return mmu::make_stage1_table(table_ipa(it->second));
 }
 
+mmu::descriptor selftest_guest::linear_table(ipa address) const {
+  const std::uint64_t number = (address.value() - table_base) / page;
+  const std::uint64_t index = number == 0 ? 0 : number - 1;
+  if (index >= tables_.size() || tables_[index].level != level::l3) return {};
+  constexpr std::uint64_t span = 1ULL << 21;
+  const std::uint64_t va = tables_[index].va;
+  // Only test memory fills whole tables.
+  const bool whole = va >= test_va.value() && va - test_va.value() + span <= test_size_.value();
+  return whole ? leaf(va) : mmu::descriptor{};
+}
+
 bytes selftest_guest::memory_bytes() const {
   return bytes{tables_.size() * sizeof(table) + test_l3_.size() * sizeof(test_l3_[0]) +
                upper_.size() * 32};

@@ -62,6 +62,7 @@ class selftest_guest final : public vcpu::stage1_source {
                  engine::bytes test_size, engine::ipa test_ipa);
 
   [[nodiscard]] mmu::descriptor load(engine::ipa address, mmu::level l) const override;
+  [[nodiscard]] mmu::descriptor linear_table(engine::ipa table) const override;
   [[nodiscard]] engine::ipa root() const override { return root_; }
 
   [[nodiscard]] const program_image& image() const { return image_; }

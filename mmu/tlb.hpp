@@ -68,6 +68,22 @@ class tlb {
   /// L1.
   hit lookup(engine::gva va, engine::asid a, engine::vmid v) {
     const std::uint64_t ctx = context(a, v);
+    if (classes_ == pages_only) [[likely]] {
+      const std::uint64_t t = tag(va, level::l3, ctx);
+      for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
+        if (l1_tags_[i] == t) [[likely]] {
+          ++counts_.l1_hits;
+          return {tlb_level::l1, l1_data_[i]};
+        }
+      }
+      if (const std::size_t i = find_l2(t); i != not_found) {
+        ++counts_.l2_hits;
+        add_l1(t, l2_data_[i]);
+        return {tlb_level::l2, l2_data_[i]};
+      }
+      ++counts_.misses;
+      return {};
+    }
     for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
       const std::uint64_t t = tag(va, class_level(classes), ctx);
       for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
@@ -143,6 +159,7 @@ class tlb {
   static constexpr unsigned context_bits = 26;
   static constexpr std::uint64_t max_context = (std::uint64_t{1} << context_bits) - 1;
   static constexpr unsigned nobody = 0xFF;
+  static constexpr unsigned pages_only = 1U << 3;  // classes_ with entries of level 3 alone
   static constexpr std::size_t not_found = ~std::size_t{0};
   struct context_record {
     std::uint32_t key;  // VMID << 16 | ASID

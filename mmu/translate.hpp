@@ -64,6 +64,59 @@ template <stage1_reader R>
   return r;
 }
 
+/// The miss path when both walk caches know the way, 4 KiB pages in both stages: one descriptor of
+/// each stage decides. Returns false, when a cache does not
+/// know or the rarer checks are needed; the caller then walks in full.
+/// Same outcome and same reads as translate_miss, for a fraction of its instructions.
+template <stage1_reader R>
+[[gnu::always_inline]] inline bool translate_known(R& reader, const stage2& s2, const stage1& s1,
+                                                   tlb& cache, engine::gva va,
+                                                   const tlb::regime& regime, access_kind k,
+                                                   translation& out) {
+  constexpr granule g = granule_4k;
+  if (s1.g.page_shift != g.page_shift || s2.geometry.g.page_shift != g.page_shift) return false;
+  const engine::ipa* table = cache.find_stage1_table(va, regime);
+  if (table == nullptr) return false;
+  const unsigned index = g.index(va.value(), level::l3);
+  const engine::ipa where = *table + engine::bytes{std::uint64_t{index} * sizeof(descriptor)};
+  const descriptor first = reader.load_stage1(where, level::l3);
+  if (!first.is_leaf(level::l3) || !first.accessed() ||
+      (k == access_kind::write && !first.s1_writable()) ||
+      (k == access_kind::execute && !first.s1_executable())) [[unlikely]]
+    return false;
+  const std::uint64_t page = std::uint64_t{1} << g.page_shift;
+  const engine::ipa at{(first.raw() & bits::address) | (va.value() & (page - 1))};
+  const stage2_cached* known = cache.find_stage2(at, regime);
+  if (known == nullptr) return false;
+  out.ipa = at;
+  descriptor leaf = known->block;
+  level lvl = known->lvl;
+  if (!leaf.counted()) {
+    const entry_ref e = s2.entry(known->table, level::l3, at);
+    leaf = reader.load(e);
+    reader.visit(level::l3);
+    lvl = level::l3;
+    if (!leaf.is_leaf(level::l3)) {
+      out.status = fault_status::translation;
+      out.stage = walk_stage::stage2;
+      out.lvl = lvl;
+      return true;
+    }
+    if (!leaf.accessed()) [[unlikely]]
+      return false;
+  }
+  if (!stage2_permits(leaf, k)) [[unlikely]] {
+    out.status = fault_status::permission;
+    out.stage = walk_stage::stage2;
+    out.lvl = lvl;
+    return true;
+  }
+  const engine::pa base = stage2_output(g, leaf, lvl, at).align_down(g.page_shift);
+  out.entry = tlb_entry::make(base, level::l3, first, leaf, lvl);
+  cache.insert_after_miss(va, regime, out.entry);
+  return true;
+}
+
 /// The miss path of translate().
 template <stage1_reader R>
 translation translate_miss(R& reader, const stage2& s2, const stage1& s1, tlb& cache,
@@ -115,9 +168,13 @@ template <stage1_reader R>
                                                     engine::vmid v, access_kind k,
                                                     const walk_options& options = {}) {
   const tlb::hit h = cache.lookup(va, a, v);
-  if (h.where == tlb_level::miss)
-    return detail::translate_miss(reader, s2, s1, cache, va, cache.enter(a, v), k, options);
   translation out;
+  if (h.where == tlb_level::miss) {
+    const tlb::regime regime = cache.enter(a, v);
+    if (detail::translate_known(reader, s2, s1, cache, va, regime, k, out)) [[likely]]
+      return out;
+    return detail::translate_miss(reader, s2, s1, cache, va, regime, k, options);
+  }
   out.found = h.where;
   out.entry = h.entry;
   if (!h.entry.permits(k)) {

@@ -23,6 +23,7 @@ mmu::tlb_geometry geometry_of(const machine::feature_table& f) {
 /// is atomic: a TLBI waits for walks that are under way. A walk may read an entry a little earlier than a clock would say, as speculative walks do; what must not
 /// happen is an exit because of an old value, so access() looks again before it exits.
 struct vcpu::reader {
+  vcpu& owner;
   engine::thread& t;
   const stage1_source& tables;
   engine::duration step;
@@ -42,6 +43,16 @@ struct vcpu::reader {
   void visit(mmu::level) { t.advance(booked, step); }
   mmu::descriptor load_stage1(engine::ipa address, mmu::level l) {
     t.advance(booked, step);
+    if (l == mmu::level::l3) {
+      constexpr unsigned page_shift = mmu::granule_4k.page_shift;
+      if (address.value() >> page_shift != owner.linear_page_) [[unlikely]]
+        owner.remember_linear(address);
+      if (owner.linear_first_.counted()) {
+        // Entry i maps the i-th page behind the first: (i * 8) << 9 is i pages.
+        const std::uint64_t offset = (address.value() & ((1U << page_shift) - 1)) << 9;
+        return mmu::descriptor{owner.linear_first_.raw() + offset};
+      }
+    }
     return tables.load(address, l);
   }
 };
@@ -86,8 +97,14 @@ void vcpu::apply_invalidations() {
   seen_ = last;
 }
 
+void vcpu::remember_linear(engine::ipa entry) {
+  constexpr unsigned page_shift = mmu::granule_4k.page_shift;
+  linear_page_ = entry.value() >> page_shift;
+  linear_first_ = shared_.stage1->linear_table(entry.align_down(page_shift));
+}
+
 mmu::translation vcpu::translate(engine::gva address, mmu::access_kind kind) {
-  reader r{*cpu.thread, *shared_.stage1, shared_.machine->costs().walk_descriptor.mean,
+  reader r{*this, *cpu.thread, *shared_.stage1, shared_.machine->costs().walk_descriptor.mean,
            engine::part::tlb_walk};
   return mmu::translate(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, options_);
 }
@@ -97,13 +114,18 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
   ++accesses;
   // Nobody can have completed a TLBI before the horizon plus its shortest duration.
   if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
+  apply_invalidations();
+  const mmu::translation found = translate(address, kind);
+  if (found.ok()) [[likely]] {
+    t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
+    return;
+  }
+  access_again(address, kind, found);
+}
+
+void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation found) {
+  engine::thread& t = *cpu.thread;
   for (;;) {
-    apply_invalidations();
-    mmu::translation found = translate(address, kind);
-    if (found.ok()) [[likely]] {
-      t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
-      return;
-    }
     if (found.stage == mmu::walk_stage::stage1)
       throw guest_error(fmt::format("vCPU {}: stage-1 fault at 0x{:x}, level {}", id_.value(),
                                     address.value(), mmu::to_int(found.lvl)));
@@ -113,13 +135,14 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
       t.sync();
       apply_invalidations();
       found = translate(address, kind);
-      if (found.ok()) {
-        t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
-        return;
-      }
+      if (found.ok()) break;
     }
     if (!take_abort(address, kind, found)) return;
+    apply_invalidations();
+    found = translate(address, kind);
+    if (found.ok()) break;
   }
+  t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
 }
 
 mmu::level vcpu::stage1_level(engine::gva address, engine::ipa entry) const {
@@ -164,7 +187,7 @@ bool vcpu::take_abort(engine::gva address, mmu::access_kind kind, const mmu::tra
 }
 
 std::optional<engine::ipa> vcpu::at_s1e1r(engine::gva address) {
-  reader r{*cpu.thread, *shared_.stage1, engine::duration{}, engine::part::fault_software};
+  reader r{*this, *cpu.thread, *shared_.stage1, engine::duration{}, engine::part::fault_software};
   const mmu::stage1_walk_result walk =
       mmu::walk_stage1(r, *shared_.s2, stage1_, address, mmu::access_kind::read, options_);
   if (!walk.ok()) return std::nullopt;

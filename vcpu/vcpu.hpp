@@ -57,6 +57,9 @@ class stage1_source {
   virtual ~stage1_source() = default;
   /// The descriptor at `address` of a stage-1 table of level `l`.
   [[nodiscard]] virtual mmu::descriptor load(engine::ipa address, mmu::level l) const = 0;
+  /// If the level 3 table at `table` maps consecutive pages with equal attributes throughout, its
+  /// first descriptor; empty otherwise.
+  [[nodiscard]] virtual mmu::descriptor linear_table(engine::ipa table) const = 0;
   /// TTBR0_EL1's table.
   [[nodiscard]] virtual engine::ipa root() const = 0;
 };
@@ -130,7 +133,9 @@ class vcpu {
  private:
   struct reader;
   void apply_invalidations();
-  [[nodiscard]] mmu::translation translate(engine::gva address, mmu::access_kind kind);
+  [[nodiscard]] inline mmu::translation translate(engine::gva address, mmu::access_kind kind);
+  void remember_linear(engine::ipa entry);
+  void access_again(engine::gva address, mmu::access_kind kind, mmu::translation found);
   [[nodiscard]] bool take_abort(engine::gva address, mmu::access_kind kind,
                                 const mmu::translation& fault);
   [[nodiscard]] mmu::level stage1_level(engine::gva address, engine::ipa entry) const;
@@ -141,6 +146,9 @@ class vcpu {
   mmu::walk_options options_;
   engine::duration run_ahead_;
   std::uint64_t seen_ = 0;
+  // The last level 3 table of stage 1 that maps one run of pages: its page number, first entry.
+  std::uint64_t linear_page_ = 0;
+  mmu::descriptor linear_first_{};
 };
 
 }  // namespace hvsim::vcpu

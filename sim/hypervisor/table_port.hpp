@@ -100,10 +100,8 @@ class table_port {
 
   void clean_dcache(engine::pa, engine::bytes n) {
     vm_.counters_.add(sized_event::cmo_dcache, n);
-    const machine::cost& line = costs().clean_line;
     const engine::duration loop =
-        c_.random.perturb(line.mean, line.spread_permille) *
-        static_cast<std::int64_t>(n.value() / 64);
+        costs().clean_line.draw(c_.random) * static_cast<std::int64_t>(n.value() / 64);
     if (n > engine::kibibytes(64)) {
       vm_.machine_.dram().transfer(t_, engine::part::cache_maintenance, machine::pass::clean, loop);
     } else {

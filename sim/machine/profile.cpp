@@ -172,9 +172,10 @@ profile make_profile(std::string name, const registry::value_map& values,
   p.name = std::move(name);
   for (const auto& row : cost_rows) {
     const std::string key = std::string(cost_prefix) + row.key;
-    cost c{values.time(key), 0};
+    cost c{values.time(key), 0, 0};
     for (const auto& [cost_key, permille] : spread)
       if (cost_key == key) c.spread_permille = permille;
+    c.amplitude_ps = c.mean.ps() * c.spread_permille / 1000;
     p.costs.*row.field = c;
   }
   for (const auto& row : rate_rows)

@@ -17,9 +17,13 @@ namespace hvsim::machine {
 struct cost {
   engine::duration mean;
   std::uint32_t spread_permille = 0;
-  /// One occurrence.
+  std::int64_t amplitude_ps = 0;  ///< mean * spread, set with the spread
+  /// One occurrence: uniform in mean +- mean * spread, integers only, with mean `mean`.
   [[nodiscard]] engine::duration draw(engine::random_stream& r) const {
-    return r.perturb(mean, spread_permille);
+    if (spread_permille == 0) return mean;
+    // u is odd and symmetric about 0 in +-65535; 2^16 parts of the amplitude.
+    const std::int64_t u = static_cast<std::int64_t>(r.next16()) * 2 - 65535;
+    return engine::duration{mean.ps() + amplitude_ps * u / 65536};
   }
 };
 
