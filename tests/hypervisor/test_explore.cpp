@@ -110,7 +110,7 @@ TEST_CASE("exploring finds a table that is freed without RCU, timed runs do not"
     CAPTURE(kernel);
     const auto planted = one_block(kernel, {"hypervisor.free_without_rcu=true"});
     unsigned found_at = 0;
-    for (unsigned seed = 1; seed <= 500 && found_at == 0; ++seed) {
+    for (unsigned seed = 1; seed <= 3000 && found_at == 0; ++seed) {
       check::random_explorer chooser(seed, 40);
       if (switch_off_mid_pass(planted, memory, &chooser, seed).freed_table_used) found_at = seed;
     }
