@@ -106,6 +106,16 @@ struct stage2 {
   }
 };
 
+/// The level 3 table for `at`, or null; reads memory without a port.
+inline table_page* peek_l3_table(const stage2& s2, engine::ipa at) {
+  entry_ref e = s2.start_entry(at);
+  while (e.lvl != level::l3) {
+    if (!e.in_memory().is_table(e.lvl)) return nullptr;
+    e = s2.entry_below(e.in_memory(), next(e.lvl), at);
+  }
+  return e.table;
+}
+
 /// An empty tree. Throws std::bad_alloc when `memory` is full.
 stage2 make_stage2(table_memory& memory, unsigned ipa_bits, const stage2_policy& policy);
 

@@ -8,6 +8,33 @@ namespace hvsim::mmu {
 
 namespace detail {
 
+/// The last step of map, up to 6.1: `e` of the leaf's level holds `old`.
+template <stage2_port P>
+stage2_result install_exclusive(P& port, const stage2& s2, const entry_ref& e, descriptor old,
+                                descriptor leaf) {
+  if (old.is_table(e.lvl)) return collapse(port, s2, e, old, leaf, false);
+  if (old.counted()) {
+    if (!needs_update(old, leaf)) return stage2_result::again;
+    put_entry(port, e, old, e.lvl);
+  }
+  maintain_caches(port, s2, leaf, e.lvl);
+  port.store(e, leaf);
+  port.get_page(e.table);
+  return stage2_result::ok;
+}
+
+/// The last step of map in the parallel series.
+template <stage2_port P>
+stage2_result install_parallel(P& port, const stage2& s2, const entry_ref& e, descriptor old,
+                               descriptor leaf, bool shared) {
+  if (!needs_update(old, leaf)) return stage2_result::again;
+  if (old.is_table(e.lvl)) return collapse(port, s2, e, old, leaf, shared);
+  if (!try_break(port, s2, e, old, shared)) return stage2_result::again;
+  maintain_caches(port, s2, leaf, e.lvl);
+  make_entry(port, s2, e, leaf);
+  return stage2_result::ok;
+}
+
 /// Up to 6.1: the caller has the tree to itself.
 template <stage2_port P>
 stage2_result map_exclusive(P& port, const stage2& s2, engine::ipa at, level target,
@@ -16,17 +43,7 @@ stage2_result map_exclusive(P& port, const stage2& s2, engine::ipa at, level tar
     const level l = e.lvl;
     const descriptor old = port.load(e);
     port.visit(l);
-    if (l == target) {
-      if (old.is_table(l)) return collapse(port, s2, e, old, leaf, false);
-      if (old.counted()) {
-        if (!needs_update(old, leaf)) return stage2_result::again;
-        put_entry(port, e, old, l);
-      }
-      maintain_caches(port, s2, leaf, l);
-      port.store(e, leaf);
-      port.get_page(e.table);
-      return stage2_result::ok;
-    }
+    if (l == target) return install_exclusive(port, s2, e, old, leaf);
     if (old.is_table(l)) {
       e = s2.entry_below(old, next(l), at);
       continue;
@@ -69,14 +86,7 @@ stage2_result map_parallel(P& port, const stage2& s2, engine::ipa at, level targ
     const level l = e.lvl;
     descriptor old = port.load(e);
     port.visit(l);
-    if (l == target) {
-      if (!needs_update(old, leaf)) return stage2_result::again;
-      if (old.is_table(l)) return collapse(port, s2, e, old, leaf, shared);
-      if (!try_break(port, s2, e, old, shared)) return stage2_result::again;
-      maintain_caches(port, s2, leaf, l);
-      make_entry(port, s2, e, leaf);
-      return stage2_result::ok;
-    }
+    if (l == target) return install_parallel(port, s2, e, old, leaf, shared);
     if (!old.is_table(l)) {
       if (const stage2_result r = make_child(port, s2, e, old, shared); r != stage2_result::ok)
         return r;
@@ -112,6 +122,26 @@ stage2_result map(P& port, const stage2& s2, engine::ipa at, engine::bytes size,
   const stage2_result r = s2.policy.walker == walker_flavour::exclusive
                               ? detail::map_exclusive(port, s2, at, *target, leaf)
                               : detail::map_parallel(port, s2, at, *target, leaf, shared);
+  port.dsb_ishst();
+  return r;
+}
+
+/// map of one page below a level 3 table that the caller has seen hanging in the tree and that
+/// nobody else can take away meanwhile. The descriptors above it are visited but not read again:
+/// they cannot have changed. Everything else is as in map().
+template <stage2_port P>
+stage2_result map_page_below(P& port, const stage2& s2, table_page* table, engine::ipa at,
+                             engine::pa to, stage2_attributes attributes, bool shared) {
+  attributes.fwb = s2.policy.fwb;
+  const descriptor leaf = make_stage2_leaf(to, level::l3, attributes);
+  for (level l = s2.geometry.start; l != level::l3; l = next(l)) port.visit(l);
+  const entry_ref e = s2.entry(table, level::l3, at);
+  const descriptor old = port.load(e);
+  port.visit(level::l3);
+  const stage2_result r =
+      s2.policy.walker == walker_flavour::exclusive
+          ? detail::install_exclusive(port, s2, e, old, leaf)
+          : detail::install_parallel(port, s2, e, old, leaf, shared);
   port.dsb_ishst();
   return r;
 }

@@ -49,6 +49,7 @@ void tlb::clear() {
   stage2_current_ = {0, 0};
   last_context_ = 0;
   l1_victim_ = 0;
+  highest_tag_ = 0;
   classes_ = 0;
   has_large_blocks_ = false;
 }
@@ -85,6 +86,7 @@ std::uint64_t tlb::find_stage2_context(std::uint32_t key) {
 void tlb::invalidate_stage1(engine::vmid v) {
   std::erase_if(contexts_, [v](const context_record& c) { return c.key >> 16 == v.value(); });
   if (current_.key >> 16 == v.value()) current_.number = 0;
+  if (contexts_.empty()) highest_tag_ = 0;
 }
 
 void tlb::invalidate_vmid(engine::vmid v) {
@@ -137,6 +139,7 @@ void tlb::invalidate_va(engine::gva va, engine::asid a, engine::vmid v) {
 
 void tlb::invalidate_all() {
   contexts_.clear();
+  highest_tag_ = 0;
   stage2_contexts_.clear();
   current_.number = 0;
   stage2_current_.number = 0;

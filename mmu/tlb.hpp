@@ -70,6 +70,11 @@ class tlb {
     const std::uint64_t ctx = context(a, v);
     if (classes_ == pages_only) [[likely]] {
       const std::uint64_t t = tag(va, level::l3, ctx);
+      // Tags of one context are ordered by page: beyond the highest one nothing can match.
+      if (t > highest_tag_) {
+        ++counts_.misses;
+        return {};
+      }
       for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
         if (l1_tags_[i] == t) [[likely]] {
           ++counts_.l1_hits;
@@ -101,6 +106,8 @@ class tlb {
     drop(t);
     add(t, e);
   }
+  /// Notes that an access missed without a lookup: the caller has just looked and inserted nothing.
+  void count_miss() { ++counts_.misses; }
   /// The same after lookup() has just missed: nothing of this tag can be there.
   void insert_after_miss(engine::gva va, const regime& r, tlb_entry e) {
     add(tag(va, e.size(), r.combined), e);
@@ -201,6 +208,7 @@ class tlb {
     return find_stage2_context(v.value());
   }
   void add(std::uint64_t t, tlb_entry e) {
+    if (t > highest_tag_) highest_tag_ = t;
     classes_ |= 1U << to_int(e.size());
     const std::uint64_t set = l2_set(t);
     const unsigned way = l2_victims_[set];
@@ -266,6 +274,7 @@ class tlb {
   std::uint64_t bucket_mask_, set_mask_, walk_mask_;
   unsigned classes_ = 0;  // bit per level of which entries may exist
   unsigned l1_victim_ = 0;
+  std::uint64_t highest_tag_ = 0;  // of all entries since the last new context
   context_record current_{0, 0};
   context_record stage2_current_{0, 0};
   std::uint64_t last_context_ = 0;

@@ -160,29 +160,42 @@ translation translate_miss(R& reader, const stage2& s2, const stage1& s1, tlb& c
 
 }  // namespace detail
 
-/// Translates one access. A TLB entry that does not permit the access faults from the TLB, without
-/// a walk: after a flush that did not reach this core, that is what hardware does.
+/// Translates one access into `out`, whatever it held before. A TLB entry that does not permit the
+/// access faults from the TLB, without a walk: after a flush that did not reach this core, that is
+/// what hardware does.
 template <stage1_reader R>
-[[gnu::always_inline]] inline translation translate(R& reader, const stage2& s2, const stage1& s1,
-                                                    tlb& cache, engine::gva va, engine::asid a,
-                                                    engine::vmid v, access_kind k,
-                                                    const walk_options& options = {}) {
+[[gnu::always_inline]] inline void translate(R& reader, const stage2& s2, const stage1& s1,
+                                             tlb& cache, engine::gva va, engine::asid a,
+                                             engine::vmid v, access_kind k, translation& out,
+                                             const walk_options& options = {}) {
   const tlb::hit h = cache.lookup(va, a, v);
-  translation out;
+  out.found = h.where;
+  out.s1ptw = false;
   if (h.where == tlb_level::miss) {
     const tlb::regime regime = cache.enter(a, v);
-    if (detail::translate_known(reader, s2, s1, cache, va, regime, k, out)) [[likely]]
-      return out;
-    return detail::translate_miss(reader, s2, s1, cache, va, regime, k, options);
+    out.status = fault_status::none;
+    if (!detail::translate_known(reader, s2, s1, cache, va, regime, k, out)) [[unlikely]]
+      out = detail::translate_miss(reader, s2, s1, cache, va, regime, k, options);
+    return;
   }
-  out.found = h.where;
   out.entry = h.entry;
-  if (!h.entry.permits(k)) {
-    out.status = fault_status::permission;
-    const bool first = !h.entry.permits_stage1(k);
-    out.stage = first ? walk_stage::stage1 : walk_stage::stage2;
-    out.lvl = first ? h.entry.size() : h.entry.s2_level();
+  if (h.entry.permits(k)) {
+    out.status = fault_status::none;
+    return;
   }
+  out.status = fault_status::permission;
+  const bool first = !h.entry.permits_stage1(k);
+  out.stage = first ? walk_stage::stage1 : walk_stage::stage2;
+  out.lvl = first ? h.entry.size() : h.entry.s2_level();
+}
+
+/// The same, by value.
+template <stage1_reader R>
+[[nodiscard]] translation translate(R& reader, const stage2& s2, const stage1& s1, tlb& cache,
+                                    engine::gva va, engine::asid a, engine::vmid v, access_kind k,
+                                    const walk_options& options = {}) {
+  translation out;
+  translate(reader, s2, s1, cache, va, a, v, k, out, options);
   return out;
 }
 

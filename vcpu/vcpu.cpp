@@ -61,7 +61,9 @@ vcpu::vcpu(const shared_context& shared, engine::vcpu_id id, engine::core_id cor
     : tlb(geometry_of(shared.machine->features())),
       shared_(shared),
       id_(id),
-      run_ahead_(shared.machine->tlbi_shortest()) {
+      run_ahead_(shared.machine->tlbi_shortest()),
+      walk_step_(shared.machine->costs().walk_descriptor.mean),
+      access_time_(shared.machine->costs().guest_access.mean) {
   cpu.core = core;
   cpu.random = engine::random_stream(shared.seed, id.value());
   stage1_.table = shared.stage1->root();
@@ -103,10 +105,9 @@ void vcpu::remember_linear(engine::ipa entry) {
   linear_first_ = shared_.stage1->linear_table(entry.align_down(page_shift));
 }
 
-mmu::translation vcpu::translate(engine::gva address, mmu::access_kind kind) {
-  reader r{*this, *cpu.thread, *shared_.stage1, shared_.machine->costs().walk_descriptor.mean,
-           engine::part::tlb_walk};
-  return mmu::translate(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, options_);
+inline void vcpu::translate(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
+  reader r{*this, *cpu.thread, *shared_.stage1, walk_step_, engine::part::tlb_walk};
+  mmu::translate(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, out, options_);
 }
 
 void vcpu::access(engine::gva address, mmu::access_kind kind) {
@@ -115,15 +116,16 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
   // Nobody can have completed a TLBI before the horizon plus its shortest duration.
   if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
   apply_invalidations();
-  const mmu::translation found = translate(address, kind);
-  if (found.ok()) [[likely]] {
-    t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
+  mmu::translation found;
+  translate(address, kind, found);
+  if (!found.ok()) {
+    access_again(address, kind, found);
     return;
   }
-  access_again(address, kind, found);
+  t.advance(engine::part::guest, access_time_);
 }
 
-void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation found) {
+void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found) {
   engine::thread& t = *cpu.thread;
   for (;;) {
     if (found.stage == mmu::walk_stage::stage1)
@@ -134,15 +136,15 @@ void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::transla
       // Another thread may have changed the entry before this moment: look again in order.
       t.sync();
       apply_invalidations();
-      found = translate(address, kind);
+      translate(address, kind, found);
       if (found.ok()) break;
     }
     if (!take_abort(address, kind, found)) return;
     apply_invalidations();
-    found = translate(address, kind);
+    translate(address, kind, found);
     if (found.ok()) break;
   }
-  t.advance(engine::part::guest, shared_.machine->costs().guest_access.mean);
+  t.advance(engine::part::guest, access_time_);
 }
 
 mmu::level vcpu::stage1_level(engine::gva address, engine::ipa entry) const {

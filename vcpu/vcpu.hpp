@@ -133,9 +133,9 @@ class vcpu {
  private:
   struct reader;
   void apply_invalidations();
-  [[nodiscard]] inline mmu::translation translate(engine::gva address, mmu::access_kind kind);
+  inline void translate(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   void remember_linear(engine::ipa entry);
-  void access_again(engine::gva address, mmu::access_kind kind, mmu::translation found);
+  void access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found);
   [[nodiscard]] bool take_abort(engine::gva address, mmu::access_kind kind,
                                 const mmu::translation& fault);
   [[nodiscard]] mmu::level stage1_level(engine::gva address, engine::ipa entry) const;
@@ -145,6 +145,8 @@ class vcpu {
   mmu::stage1 stage1_;
   mmu::walk_options options_;
   engine::duration run_ahead_;
+  engine::duration walk_step_;
+  engine::duration access_time_;
   std::uint64_t seen_ = 0;
   // The last level 3 table of stage 1 that maps one run of pages: its page number, first entry.
   std::uint64_t linear_page_ = 0;

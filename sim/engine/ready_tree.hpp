@@ -25,7 +25,11 @@ class ready_tree {
 
   void reset(std::size_t n) {
     size_ = 1;
-    while (size_ < n) size_ *= 2;
+    depth_ = 0;
+    while (size_ < n) {
+      size_ *= 2;
+      ++depth_;
+    }
     nodes_.assign(2 * size_, never);
   }
 
@@ -35,11 +39,24 @@ class ready_tree {
     event_key* const nodes = nodes_.data();
     std::size_t i = id + size_;
     nodes[i] = key;
-    event_key winner = key;
-    while (i > 1) {
-      winner = std::min(winner, nodes[i ^ 1]);
+    const auto up = [&] {
+      key = std::min(key, nodes[i ^ 1]);
       i >>= 1;
-      nodes[i] = winner;
+      nodes[i] = key;
+    };
+    // Written out: this runs several times a simulated fault.
+    switch (depth_) {
+      case 10: up(); [[fallthrough]];
+      case 9: up(); [[fallthrough]];
+      case 8: up(); [[fallthrough]];
+      case 7: up(); [[fallthrough]];
+      case 6: up(); [[fallthrough]];
+      case 5: up(); [[fallthrough]];
+      case 4: up(); [[fallthrough]];
+      case 3: up(); [[fallthrough]];
+      case 2: up(); [[fallthrough]];
+      case 1: up(); [[fallthrough]];
+      default: break;
     }
   }
 
@@ -53,15 +70,29 @@ class ready_tree {
     const event_key* const nodes = nodes_.data();
     std::size_t i = id + size_;
     event_key best = never;
-    while (i > 1) {
+    const auto up = [&] {
       best = std::min(best, nodes[i ^ 1]);
       i >>= 1;
+    };
+    switch (depth_) {
+      case 10: up(); [[fallthrough]];
+      case 9: up(); [[fallthrough]];
+      case 8: up(); [[fallthrough]];
+      case 7: up(); [[fallthrough]];
+      case 6: up(); [[fallthrough]];
+      case 5: up(); [[fallthrough]];
+      case 4: up(); [[fallthrough]];
+      case 3: up(); [[fallthrough]];
+      case 2: up(); [[fallthrough]];
+      case 1: up(); [[fallthrough]];
+      default: break;
     }
     return best;
   }
 
  private:
   std::size_t size_ = 1;
+  unsigned depth_ = 0;  // levels above the leaves, at most thread_id_bits
   std::vector<event_key> nodes_;
 };
 

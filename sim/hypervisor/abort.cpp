@@ -129,7 +129,8 @@ void vm::user_mem_abort(vcpu::vcpu& v, abort& a) {
   const bool logging = slot.logging;
   const bool exec = a.esr.is_exec();
 
-  memcache& cache = caches_[v.id().value()];
+  fault_state& mine = faulting_[v.id().value()];
+  memcache& cache = mine.cache;
   if (!permission || (logging && a.write)) refill(v, cache);
 
   std::uint64_t seq = 0;
@@ -197,8 +198,19 @@ void vm::user_mem_abort(vcpu::vcpu& v, abort& a) {
       const bool block = size > page_size;
       const std::uint64_t offset = block ? frame.value() & 511 : 0;
       counters_.add(sized_event::s2_map, size);
-      result = mmu::map(port, s2_, a.address.align_down(block ? 21 : 12), size,
-                        engine::pa{(frame.value() - offset) << 12}, prot, shared);
+      const engine::pa to{(frame.value() - offset) << 12};
+      const std::uint64_t chunk = a.address.value() >> access::privacy_map::chunk_shift;
+      if (!block && a.is_private && mine.chunk == chunk && mine.epoch == structure_epoch_) {
+        result = mmu::map_page_below(port, s2_, mine.l3, a.address, to, prot, shared);
+      } else {
+        if (block) ++structure_epoch_;
+        result = mmu::map(port, s2_, a.address.align_down(block ? 21 : 12), size, to, prot, shared);
+        if (!block && a.is_private) {
+          mine.l3 = mmu::peek_l3_table(s2_, a.address);
+          mine.chunk = mine.l3 == nullptr ? ~std::uint64_t{0} : chunk;
+          mine.epoch = structure_epoch_;
+        }
+      }
       counters_.add(result_event::s2_map, outcome_of(result));
       if (block) t.advance(engine::part::startup_offset, config_.extra_locked_per_block);
       a.action = block ? (writable ? fault_action::map_block : fault_action::map_block_ro)

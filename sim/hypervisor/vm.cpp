@@ -24,7 +24,7 @@ vm::vm(engine::engine& e, machine::machine& m, host::mm& process, mmu::table_mem
       spinlock_(m, "mmu_lock", engine::part::mmu_lock_line, engine::part::mmu_lock_wait),
       rwlock_(m, "mmu_lock", engine::part::mmu_lock_line, engine::part::mmu_lock_wait),
       rcu_(e, m, engine::core_id{m.shape().cores() - 1}),
-      caches_(config.vcpus) {
+      faulting_(config.vcpus) {
   sw_.tables.fwb = m.features().fwb;
   sw_.tables.dic = m.features().dic;
   sw_.tables.tlb_range = sw_.flush_by_range && m.features().tlbi_range;
@@ -76,6 +76,7 @@ void vm::delete_slot(machine::cpu& c, std::uint32_t id) {
 }
 
 void vm::unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size) {
+  ++structure_epoch_;
   table_port port(*this, c, nullptr, nullptr, false);
   const engine::ipa end = at + size;
   while (at < end) {

@@ -35,6 +35,15 @@ struct memcache {
   std::uint32_t pages = 0;
 };
 
+/// What KVM keeps for one vCPU in the fault path, and what the model remembers for it.
+struct fault_state {
+  memcache cache;
+  /// Level 3 table of the private chunk of the last fault; valid while `epoch` is the VM's.
+  std::uint64_t chunk = ~std::uint64_t{0};
+  mmu::table_page* l3 = nullptr;
+  std::uint64_t epoch = 0;
+};
+
 /// See the head of this file. All calls come from fibers of one engine; vCPU fibers call
 /// handle_abort, the main thread's fiber calls the ioctls.
 class vm final : public vcpu::hypervisor {
@@ -118,7 +127,8 @@ class vm final : public vcpu::hypervisor {
   sync::rcu rcu_;
   machine::line irq_desc_;
   std::vector<std::unique_ptr<memslot>> slots_;
-  std::vector<memcache> caches_;  // by vCPU
+  std::vector<fault_state> faulting_;  // by vCPU
+  std::uint64_t structure_epoch_ = 0;  // goes up when any table may have left the tree
   memcache split_cache_;
   std::uint64_t notifier_seq_ = 0;
   std::uint32_t notifiers_in_progress_ = 0;
