@@ -67,7 +67,9 @@ void step(vcpu::vcpu& v, const program_step& s) {
 class guest_pass {
  public:
   guest_pass(session& s, vcpu::vcpu& v, const options& o)
-      : session_(s), v_(v), options_(o),
+      : session_(s),
+        v_(v),
+        options_(o),
         random_(static_cast<std::uint64_t>(s.config.values.integer("seed")),
                 0x100000000ULL + v.id().value()) {}
 
@@ -141,8 +143,9 @@ void main_thread(session& s, const options& o) {
   });
   s.mark("populate");
 
-  timed("enable", "Enabling dirty logging",
-        [&] { each_slot([&](std::uint32_t i) { s.vm->enable_logging(s.main, i, o.manual_protect); }); });
+  timed("enable", "Enabling dirty logging", [&] {
+    each_slot([&](std::uint32_t i) { s.vm->enable_logging(s.main, i, o.manual_protect); });
+  });
   s.print("");
   s.mark("enable");
 
@@ -154,18 +157,16 @@ void main_thread(session& s, const options& o) {
       iteration.wait_all(s);
     });
     s.mark(fmt::format("dirty{}", i));
-    get_total += timed(fmt::format("get{}", i).c_str(), fmt::format("Iteration {} get dirty log", i),
-                       [&] {
-                         each_slot([&](std::uint32_t k) {
-                           dirty_pages += s.vm->get_dirty_log(s.main, k, o.manual_protect);
-                         });
-                       });
+    get_total +=
+        timed(fmt::format("get{}", i).c_str(), fmt::format("Iteration {} get dirty log", i), [&] {
+          each_slot([&](std::uint32_t k) {
+            dirty_pages += s.vm->get_dirty_log(s.main, k, o.manual_protect);
+          });
+        });
     if (o.manual_protect)
-      clear_total +=
-          timed(fmt::format("clear{}", i).c_str(), fmt::format("Iteration {} clear dirty log", i),
-                [&] {
-                  each_slot([&](std::uint32_t k) { s.vm->clear_dirty_log(s.main, k, true); });
-                });
+      clear_total += timed(
+          fmt::format("clear{}", i).c_str(), fmt::format("Iteration {} clear dirty log", i),
+          [&] { each_slot([&](std::uint32_t k) { s.vm->clear_dirty_log(s.main, k, true); }); });
     s.mark(fmt::format("log{}", i));
   }
 
@@ -211,35 +212,98 @@ workload_entry dirty_log_perf_test() {
   e.info.name = "dirty_log_perf_test";
   e.info.help = "KVM selftest: populate, then dirty all memory while logging, and fetch the log";
   e.info.parameters = {
-      {"workload.bytes_per_vcpu", value_type::size, "1GiB", "-b: test memory of each vCPU", 4096.0,
-       1099511627776.0, {}},
-      {"workload.backing", value_type::choice, "anonymous", "-s: host memory behind the test slot",
-       {}, {}, {"anonymous", "anonymous_thp", "anonymous_hugetlb_2mb", "shmem"}},
+      {"workload.bytes_per_vcpu",
+       value_type::size,
+       "1GiB",
+       "-b: test memory of each vCPU",
+       4096.0,
+       1099511627776.0,
+       {}},
+      {"workload.backing",
+       value_type::choice,
+       "anonymous",
+       "-s: host memory behind the test slot",
+       {},
+       {},
+       {"anonymous", "anonymous_thp", "anonymous_hugetlb_2mb", "shmem"}},
       {"workload.iterations", value_type::integer, "2", "-i: dirty passes", 2.0, 1000.0, {}},
-      {"workload.no_manual_protect", value_type::boolean, "false",
-       "-g: neither manual protect nor initially-set", {}, {}, {}},
-      {"workload.write_fraction", value_type::integer, "1",
-       "-f (up to 6.1): every n-th page is written, the others are read", 1.0, 1e9, {}},
-      {"workload.write_percent", value_type::integer, "100",
-       "-w (6.2+): chance of a write at each access", 0.0, 100.0, {}},
-      {"workload.random_access", value_type::boolean, "false", "-a: pages in random order", {}, {},
+      {"workload.no_manual_protect",
+       value_type::boolean,
+       "false",
+       "-g: neither manual protect nor initially-set",
+       {},
+       {},
        {}},
-      {"workload.overlap", value_type::boolean, "false", "-o: every vCPU walks all test memory", {},
-       {}, {}},
-      {"workload.memslots", value_type::integer, "1", "-x: test memory in so many slots", 1.0,
-       1024.0, {}},
-      {"workload.run_while_disabling", value_type::boolean, "false",
-       "-e: a pass runs while logging is disabled", {}, {}, {}},
-      {"workload.nested", value_type::boolean, "false", "-n: nested guests; not on arm64", {}, {},
+      {"workload.write_fraction",
+       value_type::integer,
+       "1",
+       "-f (up to 6.1): every n-th page is written, the others are read",
+       1.0,
+       1e9,
        {}},
-      {"workload.post_passes", value_type::integer, "0", "passes after logging is off", 0.0, 1000.0,
+      {"workload.write_percent",
+       value_type::integer,
+       "100",
+       "-w (6.2+): chance of a write at each access",
+       0.0,
+       100.0,
        {}},
-      {"workload.teardown", value_type::boolean, "true",
-       "delete the slots and free the tables at the end (untimed by the selftest)", {}, {}, {}},
+      {"workload.random_access",
+       value_type::boolean,
+       "false",
+       "-a: pages in random order",
+       {},
+       {},
+       {}},
+      {"workload.overlap",
+       value_type::boolean,
+       "false",
+       "-o: every vCPU walks all test memory",
+       {},
+       {},
+       {}},
+      {"workload.memslots",
+       value_type::integer,
+       "1",
+       "-x: test memory in so many slots",
+       1.0,
+       1024.0,
+       {}},
+      {"workload.run_while_disabling",
+       value_type::boolean,
+       "false",
+       "-e: a pass runs while logging is disabled",
+       {},
+       {},
+       {}},
+      {"workload.nested",
+       value_type::boolean,
+       "false",
+       "-n: nested guests; not on arm64",
+       {},
+       {},
+       {}},
+      {"workload.post_passes",
+       value_type::integer,
+       "0",
+       "passes after logging is off",
+       0.0,
+       1000.0,
+       {}},
+      {"workload.teardown",
+       value_type::boolean,
+       "true",
+       "delete the slots and free the tables at the end (untimed by the selftest)",
+       {},
+       {},
+       {}},
   };
   e.run = [](session& s) {
     const options o = read(s.config.values);
     s.build_guest(o.bytes_per_vcpu, o.overlap, o.backing, o.memslots);
+    const std::uint64_t passes = static_cast<std::uint64_t>(1 + o.iterations + o.post_passes) +
+                                 (o.run_while_disabling ? 1 : 0);
+    s.expected_accesses = passes * s.vcpus.size() * (s.range_size().value() / page);
     s.run([&o](session& inner) { main_thread(inner, o); });
   };
   return e;

@@ -113,8 +113,8 @@ selftest_guest::selftest_guest(const program_image& image, std::uint32_t vcpus,
                                bytes bytes_per_vcpu, bytes test_size, ipa test_ipa)
     : image_(image), root_(table_base), test_ipa_(test_ipa), test_size_(test_size) {
   const std::uint64_t pages_per_vcpu = (bytes_per_vcpu.value() + page - 1) / page;
-  slot0_size_ = bytes{
-      (image.base_pages + vcpus * (stack_pages + (pages_per_vcpu + 511) / 512 * 2)) * page};
+  slot0_size_ =
+      bytes{(image.base_pages + vcpus * (stack_pages + (pages_per_vcpu + 511) / 512 * 2)) * page};
   test_l3_.assign((test_size.value() + (1ULL << 21) - 1) >> 21, 0);
 
   tables_.push_back({0, level::l0});
@@ -177,8 +177,7 @@ mmu::descriptor selftest_guest::leaf(std::uint64_t va) const {
   for (const segment& s : stacks_)
     if (va - s.va.value() < s.size.value())
       return mmu::make_stage1_leaf(s.ipa + bytes{va - s.va.value()}, level::l3, attributes);
-  if (va == image_.mmio_va.value())
-    return mmu::make_stage1_leaf(mmio_ipa_, level::l3, attributes);
+  if (va == image_.mmio_va.value()) return mmu::make_stage1_leaf(mmio_ipa_, level::l3, attributes);
   for (const segment& s : image_.segments)
     if (va - s.va.value() < s.size.value())
       return mmu::make_stage1_leaf(s.ipa + bytes{va - s.va.value()}, level::l3, attributes);

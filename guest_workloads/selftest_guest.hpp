@@ -38,12 +38,12 @@ struct program_image {
   std::vector<program_step> epilogue;  ///< after the last page, before the sync exit
   engine::gva loop_pc;
   vcpu::access_syndrome loop_operand;
-  engine::gva mmio_va;          ///< of the sync exit
-  engine::ipa mmio_ipa;         ///< 0: right behind slot 0
-  bool mmio_mapped_last;        ///< its tables come after those of the test memory
+  engine::gva mmio_va;    ///< of the sync exit
+  engine::ipa mmio_ipa;   ///< 0: right behind slot 0
+  bool mmio_mapped_last;  ///< its tables come after those of the test memory
   vcpu::access_syndrome mmio_operand;
   engine::gva mmio_pc;
-  std::uint64_t base_pages;     ///< of slot 0, before what each vCPU adds
+  std::uint64_t base_pages;  ///< of slot 0, before what each vCPU adds
 };
 
 /// Images by name: "selftest-6.1", "selftest-6.12". Throws std::invalid_argument otherwise.

@@ -52,12 +52,12 @@ session::session(const scenario::scenario& s, mmu::table_memory& table_memory,
 session::~session() = default;
 
 void session::build_guest(engine::bytes per_vcpu, bool all_overlap, host::backing backing,
-                          std::uint32_t slots) {
+                          std::uint32_t slots, engine::bytes total) {
   const auto n = static_cast<std::uint32_t>(config.values.integer("vm.vcpus"));
   bytes_per_vcpu = per_vcpu;
   overlap = all_overlap;
   memslots = slots;
-  test_size = per_vcpu * n;
+  test_size = total == engine::bytes{} ? per_vcpu * n : total;
   // The selftests put test memory at the top of guest physical space, one page below the end,
   // aligned to the backing page.
   const std::uint64_t align = host::page_size_of(backing).value();
@@ -90,17 +90,18 @@ void session::build_guest(engine::bytes per_vcpu, bool all_overlap, host::backin
     privacy.share_all();
   } else {
     for (std::uint32_t v = 0; v < n; ++v)
-      privacy.declare(engine::vcpu_id{v},
-                      test_ipa + (range_begin(v) - selftest_guest::test_va), range_size());
+      privacy.declare(engine::vcpu_id{v}, test_ipa + (range_begin(v) - selftest_guest::test_va),
+                      range_size());
   }
 }
 
 engine::gva session::range_begin(std::uint32_t v) const {
-  return overlap ? selftest_guest::test_va
-                 : selftest_guest::test_va + bytes_per_vcpu * v;
+  return overlap ? selftest_guest::test_va : selftest_guest::test_va + bytes_per_vcpu * v;
 }
 
-engine::bytes session::range_size() const { return overlap ? test_size : bytes_per_vcpu; }
+engine::bytes session::range_size() const {
+  return overlap ? test_size : bytes_per_vcpu;
+}
 
 void session::create_slots() {
   vm->create_slot(main, 0, engine::ipa{}, guest->slot0_size(), slot0_hva, slot0_vma_);
@@ -110,11 +111,12 @@ void session::create_slots() {
 }
 
 void session::run(std::function<void(session&)> main_thread) {
-  engine.spawn("main", engine::sim_time{}, [this, work = std::move(main_thread)](engine::thread& t) {
-    main.thread = &t;
-    create_slots();
-    work(*this);
-  });
+  engine.spawn("main", engine::sim_time{},
+               [this, work = std::move(main_thread)](engine::thread& t) {
+                 main.thread = &t;
+                 create_slots();
+                 work(*this);
+               });
   engine.run();
 }
 

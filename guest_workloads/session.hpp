@@ -52,8 +52,9 @@ class session {
   ~session();
 
   /// Sets up memory slots 0 (program and stage-1 tables) and 1..n (test memory) and the vCPUs.
+  /// `total`, for overlap only: size of all test memory when it is not `bytes_per_vcpu` a vCPU.
   void build_guest(engine::bytes bytes_per_vcpu, bool overlap, host::backing backing,
-                   std::uint32_t memslots);
+                   std::uint32_t memslots, engine::bytes total = {});
 
   /// Runs `main_thread` as the VMM's main thread until it returns.
   void run(std::function<void(session&)> main_thread);
@@ -84,6 +85,8 @@ class session {
   std::uint32_t memslots = 1;
   engine::histogram fault_latency;
   outcome result;
+  /// About how many guest accesses the run will make, for a progress display; 0: unknown.
+  std::uint64_t expected_accesses = 0;
 
   /// Guest range of vCPU `v` in the test memory.
   [[nodiscard]] engine::gva range_begin(std::uint32_t v) const;

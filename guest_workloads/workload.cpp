@@ -2,12 +2,14 @@
 #include "guest_workloads/workload.hpp"
 
 #include "guest_workloads/dirty_log_perf_test.hpp"
+#include "guest_workloads/synthetic.hpp"
 
 namespace hvsim::workloads {
 
 std::vector<workload_entry> register_builtin_workloads() {
   return {
       dirty_log_perf_test(),
+      synthetic(),
   };
 }
 

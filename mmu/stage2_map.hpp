@@ -138,10 +138,9 @@ stage2_result map_page_below(P& port, const stage2& s2, table_page* table, engin
   const entry_ref e = s2.entry(table, level::l3, at);
   const descriptor old = port.load(e);
   port.visit(level::l3);
-  const stage2_result r =
-      s2.policy.walker == walker_flavour::exclusive
-          ? detail::install_exclusive(port, s2, e, old, leaf)
-          : detail::install_parallel(port, s2, e, old, leaf, shared);
+  const stage2_result r = s2.policy.walker == walker_flavour::exclusive
+                              ? detail::install_exclusive(port, s2, e, old, leaf)
+                              : detail::install_parallel(port, s2, e, old, leaf, shared);
   port.dsb_ishst();
   return r;
 }

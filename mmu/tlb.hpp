@@ -106,8 +106,15 @@ class tlb {
     drop(t);
     add(t, e);
   }
-  /// Notes that an access missed without a lookup: the caller has just looked and inserted nothing.
-  void count_miss() { ++counts_.misses; }
+  /// Whether a page-sized lookup of `va` is bound to miss because every entry of this context is
+  /// for a lower page. Counts the miss if so.
+  [[nodiscard]] bool misses_surely(engine::gva va, const regime& r) {
+    if (classes_ != pages_only || tag(va, level::l3, r.combined) <= highest_tag_) return false;
+    ++counts_.misses;
+    return true;
+  }
+  /// Counts hits of the walk cache that a caller remembered instead of asking again.
+  void count_walk_hits(std::uint64_t n) { counts_.walk_hits += n; }
   /// The same after lookup() has just missed: nothing of this tag can be there.
   void insert_after_miss(engine::gva va, const regime& r, tlb_entry e) {
     add(tag(va, e.size(), r.combined), e);

@@ -19,9 +19,10 @@ mmu::tlb_geometry geometry_of(const machine::feature_table& f) {
 }
 }  // namespace
 
-/// Memory as this core's table walker sees it: each descriptor costs, none is synced, so that a walk
-/// is atomic: a TLBI waits for walks that are under way. A walk may read an entry a little earlier than a clock would say, as speculative walks do; what must not
-/// happen is an exit because of an old value, so access() looks again before it exits.
+/// Memory as this core's table walker sees it: each descriptor costs, none is synced, so that a
+/// walk is atomic: a TLBI waits for walks that are under way. A walk may read an entry a little
+/// earlier than a clock would say, as speculative walks do; what must not happen is an exit because
+/// of an old value, so access() looks again before it exits.
 struct vcpu::reader {
   vcpu& owner;
   engine::thread& t;
@@ -71,6 +72,7 @@ vcpu::vcpu(const shared_context& shared, engine::vcpu_id id, engine::core_id cor
 }
 
 void vcpu::apply(const tlbi& op) {
+  recent_.va_block = ~std::uint64_t{0};
   switch (op.what) {
     case tlbi::scope::ipa:
       tlb.invalidate_ipa(the_vmid, op.at);
@@ -93,6 +95,7 @@ void vcpu::apply_invalidations() {
   if (last - seen_ > tlbi_log::capacity) {
     // Older ones are no longer listed; dropping everything includes them.
     tlb.invalidate_vmid(the_vmid);
+    recent_.va_block = ~std::uint64_t{0};
   } else {
     for (std::uint64_t n = seen_; n != last; ++n) apply(shared_.log->at(n));
   }
@@ -105,9 +108,74 @@ void vcpu::remember_linear(engine::ipa entry) {
   linear_first_ = shared_.stage1->linear_table(entry.align_down(page_shift));
 }
 
+// A run of pages in one 2 MiB block: both walk caches hit, the stage-1 table is linear. Same reads,
+// costs, TLB contents and outcome as the way through the caches. False: go that way.
+inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
+                                   mmu::translation& out) {
+  using mmu::level;
+  const recent& known = recent_;
+  if (address.value() >> mmu::granule_4k.shift(level::l2) != known.va_block) return false;
+  const unsigned index = mmu::granule_4k.index(address.value(), level::l3);
+  const engine::ipa at{known.ipa.value() +
+                       (address.value() & (mmu::granule_4k.size(level::l2).value() - 1))};
+  mmu::descriptor leaf = known.stage2.block;
+  level lvl = known.stage2.lvl;
+  engine::duration walk = walk_step_;
+  if (!leaf.counted()) {
+    mmu::table_memory::check_access(known.stage2.table);
+    leaf = known.stage2.table->entries[mmu::granule_4k.index(at.value(), level::l3)];
+    walk += walk_step_;
+    lvl = level::l3;
+  }
+  if (leaf.is_leaf(lvl) && !leaf.accessed()) [[unlikely]]
+    return false;
+  if (!tlb.misses_surely(address, known.regime)) return false;
+  cpu.thread->advance(engine::part::tlb_walk, walk);
+  tlb.count_walk_hits(2);
+  out.found = mmu::tlb_level::miss;
+  out.s1ptw = false;
+  out.ipa = at;
+  if (!leaf.is_leaf(lvl) || !stage2_permits(leaf, kind)) {
+    out.status = leaf.is_leaf(lvl) ? mmu::fault_status::permission : mmu::fault_status::translation;
+    out.stage = mmu::walk_stage::stage2;
+    out.lvl = lvl;
+    return true;
+  }
+  const mmu::descriptor first{known.first.raw() +
+                              (std::uint64_t{index} << mmu::granule_4k.page_shift)};
+  const engine::pa base =
+      mmu::stage2_output(mmu::granule_4k, leaf, lvl, at).align_down(mmu::granule_4k.page_shift);
+  out.status = mmu::fault_status::none;
+  out.entry = mmu::tlb_entry::make(base, level::l3, first, leaf, lvl);
+  tlb.insert_after_miss(address, known.regime, out.entry);
+  return true;
+}
+
+void vcpu::remember(engine::gva address) {
+  using mmu::level;
+  constexpr std::uint64_t block = std::uint64_t{1} << mmu::granule_4k.shift(level::l2);
+  recent_.va_block = ~std::uint64_t{0};
+  if (!options_.hardware_af || !linear_first_.counted() || !linear_first_.s1_writable() ||
+      !linear_first_.s1_executable() || !linear_first_.accessed())
+    return;
+  const mmu::tlb::regime regime = tlb.enter(the_asid, the_vmid);
+  const engine::ipa* table = tlb.find_stage1_table(address, regime);
+  if (table == nullptr || table->value() >> mmu::granule_4k.page_shift != linear_page_) return;
+  const engine::ipa base{linear_first_.raw() & mmu::bits::address};
+  // One stage-2 answer must serve the whole run.
+  if ((base.value() & (block - 1)) != 0) return;
+  const mmu::stage2_cached* stage2 = tlb.find_stage2(base, regime);
+  if (stage2 == nullptr) return;
+  recent_ = {address.value() >> mmu::granule_4k.shift(level::l2), regime, linear_first_, base,
+             *stage2};
+}
+
 inline void vcpu::translate(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
+  if (translate_recent(address, kind, out)) [[likely]]
+    return;
   reader r{*this, *cpu.thread, *shared_.stage1, walk_step_, engine::part::tlb_walk};
   mmu::translate(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, out, options_);
+  if (out.found == mmu::tlb_level::miss && out.ok()) remember(address);
 }
 
 void vcpu::access(engine::gva address, mmu::access_kind kind) {
@@ -151,8 +219,7 @@ mmu::level vcpu::stage1_level(engine::gva address, engine::ipa entry) const {
   engine::ipa table = stage1_.table;
   for (mmu::level l = stage1_.start(); l != mmu::level::l3; l = mmu::next(l)) {
     if (stage1_.entry_address(table, address, l) == entry) return l;
-    const mmu::descriptor d =
-        shared_.stage1->load(stage1_.entry_address(table, address, l), l);
+    const mmu::descriptor d = shared_.stage1->load(stage1_.entry_address(table, address, l), l);
     table = engine::ipa{d.table_address(stage1_.g).value()};
   }
   return mmu::level::l3;

@@ -148,6 +148,18 @@ class vcpu {
   engine::duration walk_step_;
   engine::duration access_time_;
   std::uint64_t seen_ = 0;
+  /// What the walk caches said about the 2 MiB of the last miss, so that the next page of a run
+  /// need not ask again. Dropped with every invalidation and with every full walk.
+  struct recent {
+    std::uint64_t va_block = ~std::uint64_t{0};  ///< VA >> 21
+    mmu::tlb::regime regime{};
+    mmu::descriptor first{};  ///< of the linear stage-1 table
+    engine::ipa ipa{};        ///< where its first page goes
+    mmu::stage2_cached stage2{};
+  };
+  recent recent_;
+  bool translate_recent(engine::gva address, mmu::access_kind kind, mmu::translation& out);
+  void remember(engine::gva address);
   // The last level 3 table of stage 1 that maps one run of pages: its page number, first entry.
   std::uint64_t linear_page_ = 0;
   mmu::descriptor linear_first_{};

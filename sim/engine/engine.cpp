@@ -42,7 +42,9 @@ void thread::wait_until(part p, sim_time t) {
 }
 
 engine::engine(chooser* explore)
-    : chooser_(explore), unusual_(explore != nullptr), host_(new thread(*this, max_threads - 1, "host", sim_time{})) {}
+    : chooser_(explore),
+      unusual_(explore != nullptr),
+      host_(new thread(*this, max_threads - 1, "host", sim_time{})) {}
 
 engine::~engine() = default;
 
@@ -226,7 +228,8 @@ void engine::report_deadlock() const {
   std::string message = "deadlock: no simulated thread can run;";
   for (const auto& t : threads_)
     if (!t->done_ && !t->daemon_)
-      message += fmt::format(" {} waits for {} since {} ps;", t->name_, t->waits_for_, t->now_.ps());
+      message +=
+          fmt::format(" {} waits for {} since {} ps;", t->name_, t->waits_for_, t->now_.ps());
   throw deadlock_error(message);
 }
 

@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t colours = 32;
 
-std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+std::size_t page_size() {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
 
 std::size_t mapping_size(std::size_t size) {
   const std::size_t page = page_size();

@@ -39,10 +39,10 @@ inline constexpr std::size_t part_count = static_cast<std::size_t>(part::count);
 /// Name of a part in results.
 constexpr std::string_view to_string(part p) {
   constexpr std::array<std::string_view, part_count> names{
-      "guest",         "tlb_walk",      "trap",         "irqchip",           "fault_software",
-      "mmap_lock",     "mmu_lock_line", "mmu_lock_wait", "table_work",       "cache_maintenance",
-      "tlbi",          "allocation",    "zeroing",      "dirty_log",         "ioctl",
-      "userspace",     "thread_start",  "startup_offset", "idle"};
+      "guest",     "tlb_walk",      "trap",           "irqchip",    "fault_software",
+      "mmap_lock", "mmu_lock_line", "mmu_lock_wait",  "table_work", "cache_maintenance",
+      "tlbi",      "allocation",    "zeroing",        "dirty_log",  "ioctl",
+      "userspace", "thread_start",  "startup_offset", "idle"};
   return names[static_cast<std::size_t>(p)];
 }
 

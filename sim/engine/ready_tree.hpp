@@ -46,17 +46,38 @@ class ready_tree {
     };
     // Written out: this runs several times a simulated fault.
     switch (depth_) {
-      case 10: up(); [[fallthrough]];
-      case 9: up(); [[fallthrough]];
-      case 8: up(); [[fallthrough]];
-      case 7: up(); [[fallthrough]];
-      case 6: up(); [[fallthrough]];
-      case 5: up(); [[fallthrough]];
-      case 4: up(); [[fallthrough]];
-      case 3: up(); [[fallthrough]];
-      case 2: up(); [[fallthrough]];
-      case 1: up(); [[fallthrough]];
-      default: break;
+      case 10:
+        up();
+        [[fallthrough]];
+      case 9:
+        up();
+        [[fallthrough]];
+      case 8:
+        up();
+        [[fallthrough]];
+      case 7:
+        up();
+        [[fallthrough]];
+      case 6:
+        up();
+        [[fallthrough]];
+      case 5:
+        up();
+        [[fallthrough]];
+      case 4:
+        up();
+        [[fallthrough]];
+      case 3:
+        up();
+        [[fallthrough]];
+      case 2:
+        up();
+        [[fallthrough]];
+      case 1:
+        up();
+        [[fallthrough]];
+      default:
+        break;
     }
   }
 
@@ -75,17 +96,38 @@ class ready_tree {
       i >>= 1;
     };
     switch (depth_) {
-      case 10: up(); [[fallthrough]];
-      case 9: up(); [[fallthrough]];
-      case 8: up(); [[fallthrough]];
-      case 7: up(); [[fallthrough]];
-      case 6: up(); [[fallthrough]];
-      case 5: up(); [[fallthrough]];
-      case 4: up(); [[fallthrough]];
-      case 3: up(); [[fallthrough]];
-      case 2: up(); [[fallthrough]];
-      case 1: up(); [[fallthrough]];
-      default: break;
+      case 10:
+        up();
+        [[fallthrough]];
+      case 9:
+        up();
+        [[fallthrough]];
+      case 8:
+        up();
+        [[fallthrough]];
+      case 7:
+        up();
+        [[fallthrough]];
+      case 6:
+        up();
+        [[fallthrough]];
+      case 5:
+        up();
+        [[fallthrough]];
+      case 4:
+        up();
+        [[fallthrough]];
+      case 3:
+        up();
+        [[fallthrough]];
+      case 2:
+        up();
+        [[fallthrough]];
+      case 1:
+        up();
+        [[fallthrough]];
+      default:
+        break;
     }
     return best;
   }

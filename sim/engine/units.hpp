@@ -53,11 +53,21 @@ class duration {
   rep ps_ = 0;
 };
 
-constexpr duration picoseconds(duration::rep n) { return duration{n}; }
-constexpr duration nanoseconds(duration::rep n) { return duration{n * 1'000}; }
-constexpr duration microseconds(duration::rep n) { return duration{n * 1'000'000}; }
-constexpr duration milliseconds(duration::rep n) { return duration{n * 1'000'000'000}; }
-constexpr duration seconds(duration::rep n) { return duration{n * 1'000'000'000'000}; }
+constexpr duration picoseconds(duration::rep n) {
+  return duration{n};
+}
+constexpr duration nanoseconds(duration::rep n) {
+  return duration{n * 1'000};
+}
+constexpr duration microseconds(duration::rep n) {
+  return duration{n * 1'000'000};
+}
+constexpr duration milliseconds(duration::rep n) {
+  return duration{n * 1'000'000'000};
+}
+constexpr duration seconds(duration::rep n) {
+  return duration{n * 1'000'000'000'000};
+}
 
 /// A point in virtual time: picoseconds since the start of the run.
 class sim_time {
@@ -94,9 +104,15 @@ class bytes {
   std::uint64_t n_ = 0;
 };
 
-constexpr bytes kibibytes(std::uint64_t n) { return bytes{n << 10}; }
-constexpr bytes mebibytes(std::uint64_t n) { return bytes{n << 20}; }
-constexpr bytes gibibytes(std::uint64_t n) { return bytes{n << 30}; }
+constexpr bytes kibibytes(std::uint64_t n) {
+  return bytes{n << 10};
+}
+constexpr bytes mebibytes(std::uint64_t n) {
+  return bytes{n << 20};
+}
+constexpr bytes gibibytes(std::uint64_t n) {
+  return bytes{n << 30};
+}
 
 /// An address in the space that Tag names. address + bytes is an address of the same space.
 template <class Tag>
@@ -152,6 +168,8 @@ using asid = strong<asid_tag, std::uint16_t>;
 
 /// log2 of a size in bytes (12 for 4 KiB).
 enum class page_shift : std::uint8_t {};
-constexpr unsigned to_unsigned(page_shift s) { return static_cast<unsigned>(s); }
+constexpr unsigned to_unsigned(page_shift s) {
+  return static_cast<unsigned>(s);
+}
 
 }  // namespace hvsim::engine

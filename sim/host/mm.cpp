@@ -20,9 +20,8 @@ backing backing_from(std::string_view name) {
 }
 
 engine::bytes page_size_of(backing b) {
-  return b == backing::anonymous_thp || b == backing::anonymous_hugetlb_2mb
-             ? engine::mebibytes(2)
-             : engine::kibibytes(4);
+  return b == backing::anonymous_thp || b == backing::anonymous_hugetlb_2mb ? engine::mebibytes(2)
+                                                                            : engine::kibibytes(4);
 }
 
 mm::mm(machine::machine& m) : machine_(m), lock_(m, "mmap_lock", engine::part::mmap_lock) {}
@@ -39,7 +38,9 @@ std::size_t mm::map(engine::hva begin, engine::bytes size, backing kind) {
   return vmas_.size() - 1;
 }
 
-void mm::clear() { vmas_.clear(); }
+void mm::clear() {
+  vmas_.clear();
+}
 
 std::uint32_t mm::allocate(unsigned page_shift) {
   const std::uint64_t pages = std::uint64_t{1} << (page_shift - small_shift);

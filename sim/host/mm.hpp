@@ -33,8 +33,8 @@ struct vma {
 
 /// A page of the host page table.
 struct host_page {
-  engine::pfn first;     ///< first 4 KiB frame of the (compound) page
-  unsigned page_shift;   ///< 12 or 21
+  engine::pfn first;    ///< first 4 KiB frame of the (compound) page
+  unsigned page_shift;  ///< 12 or 21
 };
 
 /// One mm_struct. The page allocator behind it hands out frames in the order of first touch and

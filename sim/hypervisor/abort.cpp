@@ -149,8 +149,7 @@ void vm::user_mem_abort(vcpu::vcpu& v, abort& a) {
   const engine::hva address = slot.to_hva(a.address);
   std::optional<host::host_page> page = mm_.lookup(slot.vma, address);
   if (!page) page = mm_.fault_in(c, slot.vma, address, sw_.mmap_lock);
-  machine::line& page_ref =
-      slot.page_refs[(a.address.value() >> 21) - (slot.base.value() >> 21)];
+  machine::line& page_ref = slot.page_refs[(a.address.value() >> 21) - (slot.base.value() >> 21)];
   if (!a.is_private) machine_.read_modify_write(c, page_ref, engine::part::fault_software);
   const bool writable = a.write || !logging;
   const engine::pfn frame{page->first.value() +
@@ -158,9 +157,9 @@ void vm::user_mem_abort(vcpu::vcpu& v, abort& a) {
 
   const bool spin = sw_.mmu_lock == lock_kind::spinlock;
   const bool read_side =
-      !spin && (sw_.fault_side == lock_side::read ||
-                (sw_.permission_fast_path && logging && permission && a.write &&
-                 granule == page_size));
+      !spin &&
+      (sw_.fault_side == lock_side::read ||
+       (sw_.permission_fast_path && logging && permission && a.write && granule == page_size));
   if (read_side) {
     rwlock_.read_lock(c);
   } else {

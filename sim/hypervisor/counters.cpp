@@ -10,13 +10,14 @@ namespace hvsim::hypervisor {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(event::count)> event_names{
-    "gup",        "mark_dirty", "zalloc_tbl",        "put_page",      "put_pte",
-    "break_pte",  "tlbi_vmid",  "tlbi_range",        "wp_masked",     "split_huge",
-    "unmap_gfn",  "SET_MEMORY_REGION", "GET_DIRTY_LOG", "CLEAR_DIRTY_LOG", "abort_ret=0",
+    "gup",         "mark_dirty",        "zalloc_tbl",    "put_page",        "put_pte",
+    "break_pte",   "tlbi_vmid",         "tlbi_range",    "wp_masked",       "split_huge",
+    "unmap_gfn",   "SET_MEMORY_REGION", "GET_DIRTY_LOG", "CLEAR_DIRTY_LOG", "abort_ret=0",
     "abort_ret=1", "s2_relax"};
 constexpr std::array<std::string_view, static_cast<std::size_t>(sized_event::count)> sized_names{
-    "s2_map 0x{:x}",           "cmo_dcache size=0x{:x}", "cmo_icache size=0x{:x}",
-    "s2_wrprotect size=0x{:x}", "s2_unmap size=0x{:x}",   "s2_split size=0x{:x}"};
+    "s2_map 0x{:x}",          "cmo_dcache size=0x{:x}",
+    "cmo_icache size=0x{:x}", "s2_wrprotect size=0x{:x}",
+    "s2_unmap size=0x{:x}",   "s2_split size=0x{:x}"};
 constexpr std::array<std::string_view, static_cast<std::size_t>(level_event::count)> level_names{
     "tlbi_ipa", "tlbi_ipa_nsh", "s2_create_unlinked", "s2_free_unlinked"};
 constexpr std::array<std::string_view, static_cast<std::size_t>(result_event::count)> result_names{
@@ -45,9 +46,8 @@ std::vector<std::pair<std::string, std::uint64_t>> counters::named() const {
     const bool s1ptw = i / 16 % 2 != 0;
     const std::size_t access = i / 32 % 3;
     const std::size_t place = i / 96;
-    const std::string kind =
-        fmt::format("{} {}{} {} L{}", place_names[place], access_names[access],
-                    s1ptw ? "+S1PTW" : "", status_names[status], level);
+    const std::string kind = fmt::format("{} {}{} {} L{}", place_names[place], access_names[access],
+                                         s1ptw ? "+S1PTW" : "", status_names[status], level);
     put("fault " + kind, faults_[i]);
     for (std::size_t a = 1; a < action_names.size(); ++a)
       if (actions_[i][a] != 0)

@@ -38,11 +38,23 @@ enum class event : std::uint8_t {
 };
 
 /// Kernel functions with a size argument.
-enum class sized_event : std::uint8_t { s2_map, cmo_dcache, cmo_icache, s2_wrprotect, s2_unmap,
-                                        s2_split, count };
+enum class sized_event : std::uint8_t {
+  s2_map,
+  cmo_dcache,
+  cmo_icache,
+  s2_wrprotect,
+  s2_unmap,
+  s2_split,
+  count
+};
 /// Kernel functions with a level argument.
-enum class level_event : std::uint8_t { tlbi_ipa, tlbi_ipa_nsh, create_unlinked, free_unlinked,
-                                        count };
+enum class level_event : std::uint8_t {
+  tlbi_ipa,
+  tlbi_ipa_nsh,
+  create_unlinked,
+  free_unlinked,
+  count
+};
 /// Operations with a return value.
 enum class result_event : std::uint8_t { s2_map, s2_relax, count };
 
@@ -62,8 +74,15 @@ struct fault_class {
 };
 
 /// What the handler did about an abort.
-enum class fault_action : std::uint8_t { none, map_page, map_page_ro, map_block, map_block_ro,
-                                         relax, count };
+enum class fault_action : std::uint8_t {
+  none,
+  map_page,
+  map_page_ro,
+  map_block,
+  map_block_ro,
+  relax,
+  count
+};
 
 /// Counts of one VM. Incremented where the modelled call happens; never derived. Used by the
 /// fibers of one engine.
@@ -84,18 +103,14 @@ class counters {
     ++levels_[static_cast<std::size_t>(e)][hint ? static_cast<std::size_t>(mmu::to_int(*hint)) : 4];
   }
   /// `outcome`: 0 for success, 1 for -EAGAIN, 2 for -ENOMEM.
-  void add(result_event e, unsigned outcome) {
-    ++results_[static_cast<std::size_t>(e)][outcome];
-  }
+  void add(result_event e, unsigned outcome) { ++results_[static_cast<std::size_t>(e)][outcome]; }
   void add_fault(const fault_class& f, fault_action a) {
     const std::size_t i = index_of(f);
     ++faults_[i];
     ++actions_[i][static_cast<std::size_t>(a)];
   }
 
-  [[nodiscard]] std::uint64_t total(event e) const {
-    return events_[static_cast<std::size_t>(e)];
-  }
+  [[nodiscard]] std::uint64_t total(event e) const { return events_[static_cast<std::size_t>(e)]; }
 
   /// Everything that is not zero, by the names of the recorded counts, in a fixed order.
   [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> named() const;

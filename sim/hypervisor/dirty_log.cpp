@@ -149,8 +149,8 @@ void vm::split_huge_pages(machine::cpu& c, const memslot& slot, std::uint64_t fi
       }
       lock_write(c);
     }
-    const engine::ipa next = at.align_down(static_cast<unsigned>(std::countr_zero(chunk))) +
-                             engine::bytes{chunk};
+    const engine::ipa next =
+        at.align_down(static_cast<unsigned>(std::countr_zero(chunk))) + engine::bytes{chunk};
     const engine::ipa stop = std::min(next, end);
     (void)mmu::split(port, s2_, at, stop - at);
     at = stop;

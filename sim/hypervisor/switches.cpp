@@ -10,7 +10,12 @@ using registry::value_type;
 
 parameter choice(const char* key, const char* value, const char* help,
                  std::vector<std::string> choices) {
-  return {std::string("hypervisor.") + key, value_type::choice, value, help, {}, {},
+  return {std::string("hypervisor.") + key,
+          value_type::choice,
+          value,
+          help,
+          {},
+          {},
           std::move(choices)};
 }
 
@@ -60,8 +65,8 @@ bundle linux_6_1() {
 }
 
 bundle linux_5_18() {
-  return merge(linux_6_1(), {{"hypervisor.notifier_seq", "after_unlock"},
-                             {"hypervisor.s1ptw_write", "always"}});
+  return merge(linux_6_1(),
+               {{"hypervisor.notifier_seq", "after_unlock"}, {"hypervisor.s1ptw_write", "always"}});
 }
 
 bundle linux_6_2() {
@@ -94,15 +99,20 @@ std::vector<parameter> parameters() {
       choice("notifier_seq", "before_unlock",
              "when the MMU notifier sequence is read, relative to dropping mmap_lock",
              {"before_unlock", "after_unlock"}),
-      choice("s1ptw_write", "permission_faults",
-             "which aborts of stage-1 walks count as writes", {"permission_faults", "always"}),
+      choice("s1ptw_write", "permission_faults", "which aborts of stage-1 walks count as writes",
+             {"permission_faults", "always"}),
       choice("mark_dirty", "inside_lock",
              "where the page is marked dirty, relative to dropping mmu_lock (6.12: after)",
              {"inside_lock", "after_unlock"}),
       flag("eager_split_call", "false",
            "write protection of a slot or word is followed by the eager-split function (6.5+)"),
-      {"hypervisor.eager_split_chunk", value_type::size, "0",
-       "eager split chunk: 0 (off), 2MiB or 1GiB", 0.0, 1073741824.0, {}},
+      {"hypervisor.eager_split_chunk",
+       value_type::size,
+       "0",
+       "eager split chunk: 0 (off), 2MiB or 1GiB",
+       0.0,
+       1073741824.0,
+       {}},
       choice("tlbi_scope", "broadcast",
              "local: every TLBI stays on its core, a what-if and not a correct kernel",
              {"broadcast", "local"}),
@@ -118,8 +128,8 @@ std::vector<parameter> parameters() {
              {"pre_post", "lock_descendants", "detach"}),
       choice("split_order", "alloc_first", "child table allocated before or after the break",
              {"alloc_first", "break_first"}),
-      choice("relax_tlbi", "broadcast", "scope of the TLBI after a relaxed permission (6.5+: local)",
-             {"broadcast", "local"}),
+      choice("relax_tlbi", "broadcast",
+             "scope of the TLBI after a relaxed permission (6.5+: local)", {"broadcast", "local"}),
       choice("table_free", "immediate", "when tables of a collapsed subtree are freed",
              {"immediate", "rcu_per_page", "rcu_per_subtree"}),
       flag("relax_eagain_on_invalid", "false",
@@ -137,8 +147,8 @@ std::vector<registry::preset> kernel_presets() {
                                           {"hypervisor.eager_split_call", "true"}});
   return {
       {"linux-5.17", "mmu_lock is a spinlock; no fast path for permission faults",
-       merge(linux_5_18(), {{"hypervisor.mmu_lock", "spinlock"},
-                            {"hypervisor.permission_fast_path", "false"}})},
+       merge(linux_5_18(),
+             {{"hypervisor.mmu_lock", "spinlock"}, {"hypervisor.permission_fast_path", "false"}})},
       {"linux-5.18-rc2", "mmu_lock is a rwlock; only page-size permission faults share it",
        linux_5_18()},
       {"linux-5.18-rc2+parallel-rfc",
@@ -184,8 +194,8 @@ switches make_switches(const registry::value_map& v) {
                                                        : mmu::collapse_flavour::detach;
   s.tables.split = is(v, "hypervisor.split_order", "break_first") ? mmu::split_order::break_first
                                                                   : mmu::split_order::alloc_first;
-  s.tables.relax = is(v, "hypervisor.relax_tlbi", "local") ? mmu::relax_tlbi::local
-                                                           : mmu::relax_tlbi::broadcast;
+  s.tables.relax =
+      is(v, "hypervisor.relax_tlbi", "local") ? mmu::relax_tlbi::local : mmu::relax_tlbi::broadcast;
   const std::string& table_free = v.text("hypervisor.table_free");
   s.tables.free = table_free == "immediate"      ? mmu::table_free::immediate
                   : table_free == "rcu_per_page" ? mmu::table_free::rcu_per_page

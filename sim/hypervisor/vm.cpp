@@ -65,8 +65,8 @@ void vm::create_slot(machine::cpu& c, std::uint32_t id, engine::ipa base, engine
 void vm::delete_slot(machine::cpu& c, std::uint32_t id) {
   counters_.add(event::set_memory_region);
   c.thread->advance(engine::part::ioctl, machine_.costs().ioctl_base.mean);
-  const auto it = std::find_if(slots_.begin(), slots_.end(),
-                               [id](const auto& s) { return s->id == id; });
+  const auto it =
+      std::find_if(slots_.begin(), slots_.end(), [id](const auto& s) { return s->id == id; });
   if (it == slots_.end()) throw std::logic_error("deleting a memslot that does not exist");
   counters_.add(sized_event::s2_unmap, (*it)->size);
   lock_write(c);

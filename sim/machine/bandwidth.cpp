@@ -46,9 +46,9 @@ bandwidth::bandwidth(std::int64_t clear_demand, std::int64_t clean_demand, std::
 std::uint64_t bandwidth::slowdown(std::uint32_t clears, std::uint32_t cleans) {
   std::uint64_t& f = table_[static_cast<std::size_t>(clears) * stride_ + cleans];
   if (f == 0) {
-    const double load = (static_cast<double>(demand_[0]) * clears +
-                         static_cast<double>(demand_[1]) * cleans) /
-                        static_cast<double>(capacity_);
+    const double load =
+        (static_cast<double>(demand_[0]) * clears + static_cast<double>(demand_[1]) * cleans) /
+        static_cast<double>(capacity_);
     f = static_cast<std::uint64_t>(slow(load) * double{one} + 0.5);
   }
   return f;
@@ -56,8 +56,8 @@ std::uint64_t bandwidth::slowdown(std::uint32_t clears, std::uint32_t cleans) {
 
 void bandwidth::catch_up(engine::sim_time now) {
   if (!active_.empty() && now > updated_)
-    progress_ += static_cast<std::int64_t>(
-        static_cast<engine::wide>((now - updated_).ps()) * one / present());
+    progress_ += static_cast<std::int64_t>(static_cast<engine::wide>((now - updated_).ps()) * one /
+                                           present());
   updated_ = now;
 }
 

@@ -40,11 +40,11 @@ class machine {
     transfer_.resize(n * n);
     for (std::uint32_t a = 0; a < n; ++a)
       for (std::uint32_t b = 0; b < n; ++b)
-        transfer_[a * n + b] =
-            a == b ? p.costs.line_local.mean
-                   : p.costs.line_transfer.mean +
-                         p.costs.line_hop.mean *
-                             topology_.hops(engine::core_id{a}, engine::core_id{b});
+        transfer_[a * n + b] = a == b
+                                   ? p.costs.line_local.mean
+                                   : p.costs.line_transfer.mean +
+                                         p.costs.line_hop.mean *
+                                             topology_.hops(engine::core_id{a}, engine::core_id{b});
   }
 
   [[nodiscard]] const profile& description() const { return profile_; }
@@ -104,8 +104,8 @@ class machine {
   }
   static std::int64_t clean_demand(const cost_table& c) {
     constexpr std::int64_t line_ps_per_second = 64 * std::int64_t{1'000'000'000'000};
-    return std::max<std::int64_t>(1, line_ps_per_second / c.clean_line.mean.ps() / 1000 *
-                                         (1000 - c.clear_dram_permille));
+    return std::max<std::int64_t>(
+        1, line_ps_per_second / c.clean_line.mean.ps() / 1000 * (1000 - c.clear_dram_permille));
   }
 
   profile profile_;

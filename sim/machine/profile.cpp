@@ -141,28 +141,58 @@ constexpr double one_second_ps = 1e12;
 std::vector<registry::parameter> cost_parameters() {
   std::vector<registry::parameter> table;
   for (const auto& row : cost_rows)
-    table.push_back({std::string(cost_prefix) + row.key, registry::value_type::time, "", row.help,
-                     0.0, one_second_ps, {}});
+    table.push_back({std::string(cost_prefix) + row.key,
+                     registry::value_type::time,
+                     "",
+                     row.help,
+                     0.0,
+                     one_second_ps,
+                     {}});
   for (const auto& row : rate_rows)
-    table.push_back({std::string(cost_prefix) + row.key, registry::value_type::rate, "", row.help,
-                     1e6, 1e15, {}});
-  table.push_back({clear_share_key, registry::value_type::integer, "",
-                   "share of a cleared 2 MiB block that reaches DRAM while it is cleared, in 1/1000",
-                   0.0, 1000.0, {}});
+    table.push_back({std::string(cost_prefix) + row.key,
+                     registry::value_type::rate,
+                     "",
+                     row.help,
+                     1e6,
+                     1e15,
+                     {}});
+  table.push_back(
+      {clear_share_key,
+       registry::value_type::integer,
+       "",
+       "share of a cleared 2 MiB block that reaches DRAM while it is cleared, in 1/1000",
+       0.0,
+       1000.0,
+       {}});
   return table;
 }
 
 std::vector<registry::parameter> topology_parameters() {
   std::vector<registry::parameter> table;
   for (const auto& row : count_rows)
-    table.push_back({std::string(topology_prefix) + row.key, registry::value_type::integer,
-                     row.default_value, row.help, 1.0, row.max, {}});
+    table.push_back({std::string(topology_prefix) + row.key,
+                     registry::value_type::integer,
+                     row.default_value,
+                     row.help,
+                     1.0,
+                     row.max,
+                     {}});
   for (const auto& row : flag_rows)
-    table.push_back({std::string(feature_prefix) + row.key, registry::value_type::boolean,
-                     row.default_value, row.help, {}, {}, {}});
+    table.push_back({std::string(feature_prefix) + row.key,
+                     registry::value_type::boolean,
+                     row.default_value,
+                     row.help,
+                     {},
+                     {},
+                     {}});
   for (const auto& row : tlb_rows)
-    table.push_back({std::string(feature_prefix) + row.key, registry::value_type::integer,
-                     row.default_value, row.help, 1.0, 65536.0, {}});
+    table.push_back({std::string(feature_prefix) + row.key,
+                     registry::value_type::integer,
+                     row.default_value,
+                     row.help,
+                     1.0,
+                     65536.0,
+                     {}});
   return table;
 }
 

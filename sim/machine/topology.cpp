@@ -9,7 +9,9 @@
 namespace hvsim::machine {
 
 namespace {
-std::uint32_t distance(std::uint32_t a, std::uint32_t b) { return a > b ? a - b : b - a; }
+std::uint32_t distance(std::uint32_t a, std::uint32_t b) {
+  return a > b ? a - b : b - a;
+}
 }  // namespace
 
 topology::topology(const shape& s) : shape_(s), cores_per_socket_(0) {

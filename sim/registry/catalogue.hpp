@@ -2,10 +2,13 @@
 // Everything that can be named in a scenario, assembled once by the program and handed down.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/registry/node.hpp"
 #include "sim/registry/parameter.hpp"
 
 namespace hvsim::registry {
@@ -17,12 +20,20 @@ struct preset {
   std::vector<std::pair<std::string, std::string>> values;  ///< full key, value as a user writes it
 };
 
+/// Structured values of a scenario by full key.
+using structure_map = std::map<std::string, node, std::less<>>;
+
 /// A workload as the parser and `list` see it: its name, one line of help, and its parameters
 /// (keys "workload.*").
 struct workload_info {
   std::string name;
   std::string help;
   std::vector<parameter> parameters;
+  /// Checks what single values cannot say: structures, and values against each other. Called when
+  /// all single values are valid. A complaint without a file is shown where its path was written.
+  /// May be empty.
+  std::function<std::vector<diagnostic>(const value_map& values, const structure_map& structures)>
+      check{};
 };
 
 struct catalogue {

@@ -245,6 +245,11 @@ parsed<scenario> parse_text(std::string_view text, const std::string& filename,
       all.insert(all.end(), rules.begin(), rules.end());
       for (const auto& r : all)
         if (auto message = r.check(s)) out.add(s.where(r.key), r.key, *message);
+      for (const auto& w : catalogue.workloads) {
+        if (w.name != s.workload || !w.check) continue;
+        for (auto& d : w.check(s.values, s.structures))
+          out.add(d.where.file.empty() ? s.where(d.path) : d.where, d.path, d.message);
+      }
     }
     if (out.empty()) result.value = std::move(s);
   }

@@ -28,7 +28,8 @@ class qspinlock {
 class qrwlock {
  public:
   qrwlock(machine::machine& m, const std::string& name, engine::part line, engine::part wait)
-      : core_(m, line, wait, "a rwlock"), read_stats_(name, "rwlock:R"),
+      : core_(m, line, wait, "a rwlock"),
+        read_stats_(name, "rwlock:R"),
         write_stats_(name, "rwlock:W") {}
   void write_lock(machine::cpu& c) { core_.lock_exclusive(c, write_stats_); }
   void write_unlock(machine::cpu& c) { core_.unlock_exclusive(c, write_stats_); }
@@ -52,7 +53,8 @@ class qrwlock {
 class rwsem {
  public:
   rwsem(machine::machine& m, const std::string& name, engine::part part)
-      : core_(m, part, part, "a rwsem"), read_stats_(name, "rwsem:R"),
+      : core_(m, part, part, "a rwsem"),
+        read_stats_(name, "rwsem:R"),
         write_stats_(name, "rwsem:W") {}
   void down_read(machine::cpu& c) { core_.lock_shared(c, read_stats_); }
   void up_read(machine::cpu& c, engine::sim_time since) {

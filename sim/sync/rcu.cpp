@@ -7,7 +7,8 @@ namespace hvsim::sync {
 
 rcu::rcu(engine::engine& e, machine::machine& m, engine::core_id softirq_core) : machine_(m) {
   cpu_.core = softirq_core;
-  e.spawn("rcu", engine::sim_time{}, [this](engine::thread& t) { softirq(t); }, true);
+  e.spawn(
+      "rcu", engine::sim_time{}, [this](engine::thread& t) { softirq(t); }, true);
 }
 
 bool rcu::older_reader(std::uint64_t sequence) const {
