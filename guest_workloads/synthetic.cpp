@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guest_workloads/synthetic.hpp"
+
+#include <stdexcept>
+
+#include "guest_workloads/stream_memory.hpp"
+#include "guest_workloads/stream_plan.hpp"
+
+namespace hvsim::workloads {
+
+namespace {
+
+using engine::bytes;
+using engine::gva;
+using mmu::access_kind;
+using registry::value_type;
+
+constexpr std::uint64_t page = 4096;
+// Streams of the vCPUs' own draws; their costs use the streams below 2^32.
+constexpr std::uint64_t stream_base = 0x200000000ULL;
+
+/// One vCPU's guest.
+class stream_guest {
+ public:
+  stream_guest(session& s, vcpu::vcpu& v)
+      : session_(s),
+        v_(v),
+        seed_(static_cast<std::uint64_t>(s.config.values.integer("seed"))),
+        random_(seed_, stream_base + v.id().value()) {
+    v_.operand = s.guest->image().loop_operand;
+  }
+
+  void run(const stream_phase& p) {
+    for (const stream_step& s : p.steps)
+      if (s.includes(v_.id().value())) run(s);
+  }
+
+ private:
+  void run(const stream_step& s) {
+    pattern_options o;
+    o.kind = s.order;
+    o.size = s.where.size;
+    o.stride = s.stride;
+    o.exponent = s.exponent;
+    o.key = seed_ * 0x9e3779b97f4a7c15ULL + s.where.offset;
+    // Guests in a common cycle start at equal distances.
+    o.start = o.size / page * v_.id().value() / session_.vcpus.size();
+    offset_stream offsets(o, random_);
+    const gva base = session_.range_begin(v_.id().value()) + bytes{s.where.offset};
+    for (std::uint64_t i = 0; i < s.count; ++i) {
+      const gva at = base + bytes{offsets.next()};
+      const access_kind kind = draw_kind(s);
+      v_.pc = kind == access_kind::execute ? at : session_.guest->image().loop_pc;
+      v_.access(at, kind);
+      if (s.think != engine::duration{}) v_.think(s.think);
+    }
+  }
+
+  access_kind draw_kind(const stream_step& s) {
+    if (s.write_percent == 100) return access_kind::write;
+    if (s.write_percent == 0 && s.execute_percent == 0) return access_kind::read;
+    const auto draw = static_cast<std::uint32_t>(random_.below(100));
+    if (draw < s.write_percent) return access_kind::write;
+    return draw < s.write_percent + s.execute_percent ? access_kind::execute : access_kind::read;
+  }
+
+  session& session_;
+  vcpu::vcpu& v_;
+  std::uint64_t seed_;
+  engine::random_stream random_;
+};
+
+void main_thread(session& s, const stream_plan& plan) {
+  rounds passes(static_cast<std::uint32_t>(s.vcpus.size()));
+  dirty_log log(s);
+  const stream_phase* now = nullptr;
+  s.mark("");
+  s.start_vcpus([&passes, &now](session& ss, vcpu::vcpu& v) {
+    stream_guest guest(ss, v);
+    passes.arrive(*v.cpu.thread);
+    while (passes.next(*v.cpu.thread))
+      if (now != nullptr) guest.run(*now);
+  });
+  passes.wait_all(s);
+  s.mark("start");
+  for (const stream_phase& p : plan.phases)
+    for (std::uint32_t i = 0; i < p.repeat; ++i) {
+      const std::string name = p.name_of(i);
+      if (p.log == log_action::enable && i == 0)
+        timed_phase(s, name + "_enable", [&] { log.enable(); });
+      if (p.log == log_action::disable && i == 0)
+        timed_phase(s, name + "_disable", [&] { log.disable(); });
+      if (p.log == log_action::clear) {
+        timed_phase(s, name + "_get", [&] { log.get(); });
+        if (log.clears()) timed_phase(s, name + "_clear", [&] { log.clear(); });
+      }
+      timed_phase(s, name, [&] {
+        now = &p;
+        passes.release(s);
+        passes.wait_all(s);
+      });
+    }
+  now = nullptr;
+  passes.quit(s);
+  tear_down(s);
+}
+
+}  // namespace
+
+workload_entry synthetic() {
+  workload_entry e;
+  e.info.name = "synthetic";
+  e.info.help = "guest accesses described by regions and phases: patterns, mixes, think times";
+  e.info.parameters = {
+      {"workload.memory",
+       value_type::size,
+       "1GiB",
+       "test memory: of each vCPU if private, of all vCPUs together if shared",
+       4096.0,
+       1099511627776.0,
+       {}},
+      {"workload.sharing",
+       value_type::choice,
+       "private",
+       "each vCPU has memory of its own, or all have the same",
+       {},
+       {},
+       {"private", "shared"}},
+  };
+  for (auto& p : stream_parameters()) e.info.parameters.push_back(std::move(p));
+  e.info.parameters.push_back(
+      {"workload.regions",
+       value_type::structure,
+       "[]",
+       "list of {name, offset: 0, size}: named parts of the memory; 'memory' is all of it",
+       {},
+       {},
+       {}});
+  e.info.parameters.push_back(
+      {"workload.phases",
+       value_type::structure,
+       "",
+       "list of {name, log: keep|enable|disable|clear, repeat: 1, steps}; a step is {region: "
+       "memory, pattern: sequential|strided|random|zipf|pointer_chase, stride: 4KiB, exponent: "
+       "0.99, count: once over the region, read, write, execute: percent (what is not written is "
+       "read), think: 0, vcpus: all}",
+       {},
+       {},
+       {}});
+  e.info.check = [](const registry::value_map& v, const registry::structure_map& structures) {
+    std::vector<registry::diagnostic> out;
+    (void)read_plan(v, structures, out);
+    return out;
+  };
+  e.run = [](session& s) {
+    std::vector<registry::diagnostic> problems;
+    const stream_plan plan = read_plan(s.config.values, s.config.structures, problems);
+    if (!problems.empty()) throw std::runtime_error(problems[0].path + ": " + problems[0].message);
+    s.expected_accesses = plan.accesses(static_cast<std::uint32_t>(s.vcpus.size()));
+    const host::backing backing = host::backing_from(s.config.values.text("workload.backing"));
+    const auto slots = static_cast<std::uint32_t>(s.config.values.integer("workload.memslots"));
+    s.build_guest(bytes{plan.memory}, plan.shared, backing, slots,
+                  bytes{plan.shared ? plan.memory : 0});
+    s.run([&plan](session& inner) { main_thread(inner, plan); });
+  };
+  return e;
+}
+
+}  // namespace hvsim::workloads
