@@ -31,6 +31,7 @@ struct options {
   bool run_while_disabling;
   std::int64_t post_passes;
   bool teardown;
+  bool stop_after_populate;
 };
 
 options read(const registry::value_map& v) {
@@ -47,6 +48,7 @@ options read(const registry::value_map& v) {
   o.memslots = static_cast<std::uint32_t>(v.integer("workload.memslots"));
   o.post_passes = v.integer("workload.post_passes");
   o.teardown = v.boolean("workload.teardown");
+  o.stop_after_populate = v.boolean("workload.stop_after_populate");
   return o;
 }
 
@@ -142,6 +144,10 @@ void main_thread(session& s, const options& o) {
     iteration.wait_all(s);
   });
   s.mark("populate");
+  if (o.stop_after_populate) {
+    iteration.quit(s);
+    return;
+  }
 
   timed("enable", "Enabling dirty logging", [&] {
     each_slot([&](std::uint32_t i) { s.vm->enable_logging(s.main, i, o.manual_protect); });
@@ -294,6 +300,13 @@ workload_entry dirty_log_perf_test() {
        value_type::boolean,
        "true",
        "delete the slots and free the tables at the end (untimed by the selftest)",
+       {},
+       {},
+       {}},
+      {"workload.stop_after_populate",
+       value_type::boolean,
+       "false",
+       "end after the populate pass, for columns that need no more",
        {},
        {},
        {}},

@@ -157,7 +157,10 @@ std::array<engine::duration, engine::part_count> session::parts_at(engine::sim_t
 void session::mark(const std::string& ended) {
   const engine::sim_time t = now();
   const auto parts = parts_at(t);
+  const auto host_now = std::chrono::steady_clock::now();
   if (phase_open_) {
+    result.host_seconds.emplace_back(
+        ended, std::chrono::duration<double>(host_now - host_before_).count());
     phase p;
     p.name = ended;
     p.time = t - phase_begin_;
@@ -167,6 +170,7 @@ void session::mark(const std::string& ended) {
   }
   phase_open_ = true;
   phase_begin_ = t;
+  host_before_ = host_now;
   counts_before_ = vm->counts();
   parts_before_ = parts;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,8 @@ struct outcome {
   std::vector<reported> times;
   std::vector<std::string> text;
   std::vector<phase> phases;
+  /// Host seconds that simulating each phase took; provenance, never part of a result.
+  std::vector<std::pair<std::string, double>> host_seconds;
 };
 
 /// Everything of one run. Built by the workload through the setters, then `run` starts the main
@@ -106,6 +109,7 @@ class session {
   hypervisor::counters counts_before_;
   std::array<engine::duration, engine::part_count> parts_before_{};
   bool phase_open_ = false;
+  std::chrono::steady_clock::time_point host_before_;
 };
 
 /// Threads that run a body once per round, as the selftests' vCPU threads wait for `iteration`.

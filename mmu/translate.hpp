@@ -160,42 +160,41 @@ translation translate_miss(R& reader, const stage2& s2, const stage1& s1, tlb& c
 
 }  // namespace detail
 
-/// Translates one access into `out`, whatever it held before. A TLB entry that does not permit the
-/// access faults from the TLB, without a walk: after a flush that did not reach this core, that is
-/// what hardware does.
-template <stage1_reader R>
-[[gnu::always_inline]] inline void translate(R& reader, const stage2& s2, const stage1& s1,
-                                             tlb& cache, engine::gva va, engine::asid a,
-                                             engine::vmid v, access_kind k, translation& out,
-                                             const walk_options& options = {}) {
-  const tlb::hit h = cache.lookup(va, a, v);
+/// Turns a TLB lookup into `out`, whatever it held before; false if the lookup missed. An entry
+/// that does not permit the access faults from the TLB, without a walk: after a flush that did not
+/// reach this core, that is what hardware does.
+[[nodiscard]] inline bool use_hit(const tlb::hit& h, access_kind k, translation& out) {
   out.found = h.where;
   out.s1ptw = false;
-  if (h.where == tlb_level::miss) {
-    const tlb::regime regime = cache.enter(a, v);
-    out.status = fault_status::none;
-    if (!detail::translate_known(reader, s2, s1, cache, va, regime, k, out)) [[unlikely]]
-      out = detail::translate_miss(reader, s2, s1, cache, va, regime, k, options);
-    return;
-  }
+  out.status = fault_status::none;
+  if (h.where == tlb_level::miss) return false;
   out.entry = h.entry;
-  if (h.entry.permits(k)) {
-    out.status = fault_status::none;
-    return;
-  }
+  if (h.entry.permits(k)) return true;
   out.status = fault_status::permission;
   const bool first = !h.entry.permits_stage1(k);
   out.stage = first ? walk_stage::stage1 : walk_stage::stage2;
   out.lvl = first ? h.entry.size() : h.entry.s2_level();
+  return true;
 }
 
-/// The same, by value.
+/// The rest of a translation after use_hit has said false.
+template <stage1_reader R>
+[[gnu::always_inline]] inline void translate_after_miss(
+    R& reader, const stage2& s2, const stage1& s1, tlb& cache, engine::gva va, engine::asid a,
+    engine::vmid v, access_kind k, translation& out, const walk_options& options) {
+  const tlb::regime regime = cache.enter(a, v);
+  if (!detail::translate_known(reader, s2, s1, cache, va, regime, k, out)) [[unlikely]]
+    out = detail::translate_miss(reader, s2, s1, cache, va, regime, k, options);
+}
+
+/// Translates one access.
 template <stage1_reader R>
 [[nodiscard]] translation translate(R& reader, const stage2& s2, const stage1& s1, tlb& cache,
                                     engine::gva va, engine::asid a, engine::vmid v, access_kind k,
                                     const walk_options& options = {}) {
   translation out;
-  translate(reader, s2, s1, cache, va, a, v, k, out, options);
+  if (!use_hit(cache.lookup(va, a, v), k, out))
+    translate_after_miss(reader, s2, s1, cache, va, a, v, k, out, options);
   return out;
 }
 

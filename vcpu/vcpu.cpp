@@ -109,7 +109,8 @@ void vcpu::remember_linear(engine::ipa entry) {
 }
 
 // A run of pages in one 2 MiB block: both walk caches hit, the stage-1 table is linear. Same reads,
-// costs, TLB contents and outcome as the way through the caches. False: go that way.
+// costs, TLB contents and outcome as the way through the caches, for an access that missed the
+// TLBs. False: go that way.
 inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
                                    mmu::translation& out) {
   using mmu::level;
@@ -129,7 +130,6 @@ inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
   }
   if (leaf.is_leaf(lvl) && !leaf.accessed()) [[unlikely]]
     return false;
-  if (!tlb.misses_surely(address, known.regime)) return false;
   cpu.thread->advance(engine::part::tlb_walk, walk);
   tlb.count_walk_hits(2);
   out.found = mmu::tlb_level::miss;
@@ -171,11 +171,21 @@ void vcpu::remember(engine::gva address) {
 }
 
 inline void vcpu::translate(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
-  if (translate_recent(address, kind, out)) [[likely]]
+  if (address.value() >> mmu::granule_4k.shift(mmu::level::l2) == recent_.va_block &&
+      tlb.misses_surely(address, recent_.regime) && translate_recent(address, kind, out)) [[likely]]
     return;
+  translate_in_full(address, kind, out);
+}
+
+void vcpu::translate_in_full(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
+  const mmu::tlb::hit hit = tlb.lookup(address, the_asid, the_vmid);
+  if (mmu::use_hit(hit, kind, out)) return;
+  if (translate_recent(address, kind, out)) return;
   reader r{*this, *cpu.thread, *shared_.stage1, walk_step_, engine::part::tlb_walk};
-  mmu::translate(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, out, options_);
-  if (out.found == mmu::tlb_level::miss && out.ok()) remember(address);
+  mmu::translate_after_miss(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, out,
+                            options_);
+  if (out.ok() && address.value() >> mmu::granule_4k.shift(mmu::level::l2) != recent_.va_block)
+    remember(address);
 }
 
 void vcpu::access(engine::gva address, mmu::access_kind kind) {

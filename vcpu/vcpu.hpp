@@ -158,6 +158,7 @@ class vcpu {
     mmu::stage2_cached stage2{};
   };
   recent recent_;
+  void translate_in_full(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   bool translate_recent(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   void remember(engine::gva address);
   // The last level 3 table of stage 1 that maps one run of pages: its page number, first entry.

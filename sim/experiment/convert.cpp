@@ -50,6 +50,7 @@ report::run_result convert(const workloads::session& s) {
                   s.mm.table_bytes().value() + s.guest->memory_bytes().value();
   for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
   r.text = s.result.text;
+  r.source.phase_seconds = s.result.host_seconds;
   std::array<engine::duration, engine::part_count> total{};
   for (const workloads::phase& p : s.result.phases) {
     report::phase_result out;

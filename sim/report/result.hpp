@@ -77,6 +77,7 @@ struct provenance {
   std::string version, git, compiler, build_type, command_line, host;
   double wall_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;
+  std::vector<std::pair<std::string, double>> phase_seconds;  ///< host time of each phase
 };
 
 struct run_result {
