@@ -3,6 +3,7 @@
 
 #include "guest_workloads/dirty_log_perf_test.hpp"
 #include "guest_workloads/synthetic.hpp"
+#include "guest_workloads/trace.hpp"
 
 namespace hvsim::workloads {
 
@@ -10,6 +11,7 @@ std::vector<workload_entry> register_builtin_workloads() {
   return {
       dirty_log_perf_test(),
       synthetic(),
+      trace(),
   };
 }
 

@@ -3,10 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <stdexcept>
 
+#include "guest_workloads/trace_file.hpp"
 #include "guest_workloads/workload.hpp"
 #include "sim/experiment/convert.hpp"
+#include "sim/experiment/source.hpp"
+#include "sim/report/errors.hpp"
+#include "sim/report/ftrace.hpp"
+#include "sim/scenario/render.hpp"
 
 namespace hvsim::experiment {
 
@@ -19,6 +26,45 @@ mmu::table_memory& host_thread_tables() {
   return tables;
 }
 
+/// The earliest time of any event to come. A parked thread goes on no earlier than the thread that
+/// wakes it.
+engine::sim_time earliest_to_come(const workloads::session& s) {
+  engine::sim_time t = s.engine.current().now();
+  const auto look = [&t](const engine::thread* other) {
+    if (other != nullptr && !engine::engine::parked(*other)) t = std::min(t, other->now());
+  };
+  look(s.main.thread);
+  for (const auto& v : s.vcpus) look(v->cpu.thread);
+  return t;
+}
+
+/// Hands the run's faults to the writer.
+void record_faults(workloads::session& s, report::ftrace_writer& writer) {
+  static constexpr std::size_t most_held = 1 << 16;
+  s.vm->on_abort = [&s, &writer, limit = most_held](const vcpu::vcpu& v,
+                                                    const vcpu::fault_registers& r,
+                                                    engine::ipa at) mutable {
+    writer.add({v.cpu.thread->now(), v.id().value(), v.cpu.core, at, r.esr.esr(), r.far, v.pc});
+    if (writer.held() < limit) return;
+    writer.settle(earliest_to_come(s));
+    limit = std::max(most_held, 2 * writer.held());
+  };
+}
+
+void report_progress(workloads::session& s, const run_options& options) {
+  s.engine.set_heartbeat([&s, &options] {
+    if (s.expected_accesses == 0) return;
+    std::uint64_t done = 0;
+    for (const auto& v : s.vcpus) done += v->accesses;
+    options.progress(
+        std::min(1.0, static_cast<double>(done) / static_cast<double>(s.expected_accesses)));
+  });
+}
+
+std::string diagnostic_of_file(const scenario::scenario& s, const char* what) {
+  return scenario::to_line({s.where("workload.file"), "workload.file", what}) + "\n";
+}
+
 }  // namespace
 
 report::run_result run(const scenario::scenario& s, const run_options& options) {
@@ -26,7 +72,21 @@ report::run_result run(const scenario::scenario& s, const run_options& options) 
     if (w.info.name != s.workload) continue;
     workloads::session session(s, host_thread_tables());
     session.engine.set_stop_flag(options.stop);
-    w.run(session);
+    if (options.progress) report_progress(session, options);
+    std::unique_ptr<report::ftrace_writer> ftrace;
+    if (!options.ftrace_file.empty()) {
+      ftrace = std::make_unique<report::ftrace_writer>(options.ftrace_file,
+                                                       session.machine.shape().cores());
+      record_faults(session, *ftrace);
+    }
+    try {
+      w.run(session);
+    } catch (const workloads::trace_error& e) {
+      throw report::input_error(e.what());
+    } catch (const workloads::trace_unreadable& e) {
+      throw config_error(diagnostic_of_file(s, e.what()));
+    }
+    if (ftrace) ftrace->finish();
     return convert(session);
   }
   throw std::runtime_error(fmt::format("no workload {}", s.workload));

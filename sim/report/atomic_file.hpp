@@ -2,8 +2,11 @@
 // Files that are whole or absent.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
+#include <system_error>
 
 namespace hvsim::report {
 
@@ -11,5 +14,29 @@ namespace hvsim::report {
 /// the old file or the new one. Creates missing directories. Throws output_error with the file and
 /// the reason. Different threads may write different files at the same time.
 void write_file(const std::filesystem::path& path, std::string_view content);
+
+/// A file that is written piece by piece under a temporary name and appears under its own with
+/// `commit`. Without it nothing stays. One thread. Everything but the destructor throws
+/// output_error.
+class atomic_file {
+ public:
+  /// Creates missing directories.
+  explicit atomic_file(std::filesystem::path path);
+  ~atomic_file();
+  atomic_file(const atomic_file&) = delete;
+  atomic_file& operator=(const atomic_file&) = delete;
+
+  void append(std::string_view text);
+  /// Replaces what was appended from byte `offset` on.
+  void overwrite(std::uint64_t offset, std::string_view text);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const std::error_code& why);
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  std::ofstream out_;
+  bool done_ = false;
+};
 
 }  // namespace hvsim::report
