@@ -52,19 +52,32 @@ session::session(const scenario::scenario& s, mmu::table_memory& table_memory,
 session::~session() = default;
 
 void session::build_guest(engine::bytes per_vcpu, bool all_overlap, host::backing backing,
-                          std::uint32_t slots, engine::bytes total) {
-  const auto n = static_cast<std::uint32_t>(config.values.integer("vm.vcpus"));
+                          std::uint32_t slots) {
   bytes_per_vcpu = per_vcpu;
   overlap = all_overlap;
   memslots = slots;
-  test_size = total == engine::bytes{} ? per_vcpu * n : total;
+  build(per_vcpu * static_cast<std::uint64_t>(config.values.integer("vm.vcpus")), backing);
+}
+
+void session::build_shared_guest(engine::bytes total, host::backing backing, std::uint32_t slots) {
+  // A share that is no whole number of pages counts as the next one where sizes follow from it.
+  bytes_per_vcpu =
+      engine::bytes{total.value() / static_cast<std::uint64_t>(config.values.integer("vm.vcpus"))};
+  overlap = true;
+  memslots = slots;
+  build(total, backing);
+}
+
+void session::build(engine::bytes total, host::backing backing) {
+  const auto n = static_cast<std::uint32_t>(config.values.integer("vm.vcpus"));
+  test_size = total;
   // The selftests put test memory at the top of guest physical space, one page below the end,
   // aligned to the backing page.
   const std::uint64_t align = host::page_size_of(backing).value();
   const std::uint64_t top = 1ULL << config.values.integer("vm.ipa_bits");
   test_ipa = engine::ipa{(top - test_size.value() - page) / align * align};
-  guest = std::make_unique<selftest_guest>(find_image(config.values.text("vm.image")), n, per_vcpu,
-                                           test_size, test_ipa);
+  guest = std::make_unique<selftest_guest>(find_image(config.values.text("vm.image")), n,
+                                           bytes_per_vcpu, test_size, test_ipa);
 
   shared_.machine = &machine;
   shared_.s2 = &vm->tables();

@@ -55,9 +55,10 @@ class session {
   ~session();
 
   /// Sets up memory slots 0 (program and stage-1 tables) and 1..n (test memory) and the vCPUs.
-  /// `total`, for overlap only: size of all test memory when it is not `bytes_per_vcpu` a vCPU.
   void build_guest(engine::bytes bytes_per_vcpu, bool overlap, host::backing backing,
-                   std::uint32_t memslots, engine::bytes total = {});
+                   std::uint32_t memslots);
+  /// The same with `total` bytes of test memory that every vCPU reaches.
+  void build_shared_guest(engine::bytes total, host::backing backing, std::uint32_t memslots);
 
   /// Runs `main_thread` as the VMM's main thread until it returns.
   void run(std::function<void(session&)> main_thread);
@@ -98,6 +99,7 @@ class session {
  private:
   [[nodiscard]] std::array<engine::duration, engine::part_count> parts_at(engine::sim_time t) const;
 
+  void build(engine::bytes total, host::backing backing);
   void create_slots();
 
   std::vector<engine::core_id> cores_;

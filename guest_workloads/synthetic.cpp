@@ -156,11 +156,13 @@ workload_entry synthetic() {
     std::vector<registry::diagnostic> problems;
     const stream_plan plan = read_plan(s.config.values, s.config.structures, problems);
     if (!problems.empty()) throw std::runtime_error(problems[0].path + ": " + problems[0].message);
-    s.expected_accesses = plan.accesses(static_cast<std::uint32_t>(s.vcpus.size()));
     const host::backing backing = host::backing_from(s.config.values.text("workload.backing"));
     const auto slots = static_cast<std::uint32_t>(s.config.values.integer("workload.memslots"));
-    s.build_guest(bytes{plan.memory}, plan.shared, backing, slots,
-                  bytes{plan.shared ? plan.memory : 0});
+    if (plan.shared)
+      s.build_shared_guest(bytes{plan.memory}, backing, slots);
+    else
+      s.build_guest(bytes{plan.memory}, false, backing, slots);
+    s.expected_accesses = plan.accesses(static_cast<std::uint32_t>(s.vcpus.size()));
     s.run([&plan](session& inner) { main_thread(inner, plan); });
   };
   return e;

@@ -179,9 +179,8 @@ workload_entry trace() {
   };
   e.run = [](session& s) {
     const registry::value_map& v = s.config.values;
-    const bytes memory = v.size("workload.memory");
-    s.build_guest(memory, true, host::backing_from(v.text("workload.backing")),
-                  static_cast<std::uint32_t>(v.integer("workload.memslots")), memory);
+    s.build_shared_guest(v.size("workload.memory"), host::backing_from(v.text("workload.backing")),
+                         static_cast<std::uint32_t>(v.integer("workload.memslots")));
     trace_guest guest;
     guest.vcpus = static_cast<std::uint32_t>(s.vcpus.size());
     guest.test_va = selftest_guest::test_va;

@@ -52,9 +52,10 @@ struct trace_step {
   trace_kind kind = trace_kind::barrier;
   bool table_walk = false;  ///< ftrace: the recorded fault was one of a stage-1 walk
   engine::gva address{};
-  engine::gva pc{};        ///< ftrace only
-  std::uint32_t slot = 0;  ///< log_enable, log_disable of ftrace
-  std::uint64_t size = 1;  ///< bytes, within the test memory
+  engine::gva pc{};                 ///< ftrace only
+  vcpu::access_syndrome operand{};  ///< ftrace only
+  std::uint32_t slot = 0;           ///< log_enable, log_disable of ftrace
+  std::uint64_t size = 1;           ///< bytes, within the test memory
   engine::duration delay{};
 };
 
