@@ -186,6 +186,7 @@ workload_entry trace() {
     guest.test_va = selftest_guest::test_va;
     guest.test_ipa = s.test_ipa;
     guest.test_size = s.test_size;
+    guest.logging = v.boolean("workload.log");
     guest.translate = [&s](gva a) { return translate(*s.guest, a); };
     const bool hvsim = v.text("workload.format") == "hvsim";
     trace_file file(resolve(s.config), hvsim ? trace_format::hvsim : trace_format::ftrace,

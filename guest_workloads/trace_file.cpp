@@ -20,6 +20,10 @@ std::uint64_t pages_of(const trace_step& s) {
   return (s.address.value() + s.size - 1) / page - first + 1;
 }
 
+const char* name_of(trace_space s) {
+  return s == trace_space::gva ? "gva" : s == trace_space::ipa ? "ipa" : "mem";
+}
+
 void insert_sorted(std::vector<std::uint32_t>& list, std::uint32_t number) {
   if (list.empty() || list.back() != number) list.push_back(number);
 }
@@ -133,11 +137,23 @@ std::vector<trace_step> trace_file::parse(std::string_view text, std::uint64_t f
       const auto p = parse_trace_line(one, guest_.vcpus);
       if (!p.error.empty()) complain(line, p.column, p.error);
       if (p.value) step = step_of(*p.value, line);
+      if (step && first_time) follow_log(step->kind, line);
     }
     if (step) steps.push_back(*step);
     ++line;
   }
   return steps;
+}
+
+/// The dirty log is enabled and disabled in turn, and read while it is enabled.
+void trace_file::follow_log(trace_kind k, std::uint64_t line) {
+  if (is_access(k) || k == trace_kind::barrier) return;
+  if (k == trace_kind::log_enable && guest_.logging)
+    complain(line, 1, "the dirty log is enabled already");
+  if (k != trace_kind::log_enable && !guest_.logging)
+    complain(line, 1,
+             "the dirty log is not enabled; expected 'log enable' before, or workload.log: true");
+  guest_.logging = k != trace_kind::log_disable;
 }
 
 std::optional<trace_step> trace_file::step_of(const trace_line& t, std::uint64_t line) const {
@@ -153,17 +169,9 @@ std::optional<trace_step> trace_file::step_of(const trace_line& t, std::uint64_t
   const std::uint64_t size = guest_.test_size.value();
   if (t.address < base || t.address - base >= size || t.size > size - (t.address - base))
     complain(line, t.address_column,
-             fmt::format("expected {} bytes within the test memory, {}:0x{:x} to {}:0x{:x}; got "
-                         "0x{:x}",
-                         t.size,
-                         t.space == trace_space::gva   ? "gva"
-                         : t.space == trace_space::ipa ? "ipa"
-                                                       : "mem",
-                         base,
-                         t.space == trace_space::gva   ? "gva"
-                         : t.space == trace_space::ipa ? "ipa"
-                                                       : "mem",
-                         base + size - 1, t.address));
+             fmt::format("expected {0} bytes within the test memory, {1}:0x{2:x} to {1}:0x{3:x}; "
+                         "got 0x{4:x}",
+                         t.size, name_of(t.space), base, base + size - 1, t.address));
   s.address = guest_.test_va + engine::bytes{t.address - base};
   return s;
 }

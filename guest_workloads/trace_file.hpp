@@ -42,6 +42,7 @@ struct trace_guest {
   engine::gva test_va{};
   engine::ipa test_ipa{};
   engine::bytes test_size{};
+  bool logging = false;  ///< the dirty log is enabled before the first line
   /// Guest virtual to physical; nothing where the guest maps nothing.
   std::function<std::optional<engine::ipa>(engine::gva)> translate;
 };
@@ -105,6 +106,7 @@ class trace_file {
   std::vector<trace_step> parse(std::string_view text, std::uint64_t first_line, bool first_time);
   std::optional<trace_step> step_of(const trace_line& t, std::uint64_t line) const;
   std::optional<trace_step> step_of(const ftrace_line& f, bool first_time);
+  void follow_log(trace_kind k, std::uint64_t line);
   void scan();
   void index(const std::vector<trace_step>& steps, std::uint32_t number);
   std::shared_ptr<const std::vector<trace_step>> steps_of(std::uint32_t number);
