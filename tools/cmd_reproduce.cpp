@@ -56,6 +56,10 @@ void add_reproduce(CLI::App& app, context& ctx) {
   sub->add_option("--seeds", a->options.seeds, "runs of each cell; marks cells that move")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
+  sub->add_option("--seed-scale", a->options.seed_scale,
+                  "divide memory sizes of the runs that compare seeds")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
   sub->add_option("--scale", a->options.scale, "divide memory sizes, multiply times (a quick look)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));

@@ -21,6 +21,7 @@ given() {
 defaults=()
 given --placement "$@" || defaults+=(--placement "compact,spread")
 given --seeds "$@" || defaults+=(--seeds 5)
+given --seed-scale "$@" || defaults+=(--seed-scale 64)
 given -o "$@" || given --output "$@" || defaults+=(--output out)
 
 tools/deps.sh

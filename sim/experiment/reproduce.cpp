@@ -126,18 +126,33 @@ class reproducer {
     out_.tables.push_back(std::move(result));
   }
 
+  /// Whether seeds are compared at a reduced size. A correction adds fixed times, which do not
+  /// shrink with the size: its seeds are not compared.
+  [[nodiscard]] bool compares_small_seeds(const published_table& table,
+                                          const published_series& series) const {
+    return out_.options.seeds > 1 && out_.options.seed_scale > 1 && !table.size_key.empty() &&
+           series.corrects.empty();
+  }
+
   planned_cell plan_cell(const published_table& table, const published_series& series,
                          std::size_t x, const std::string& placement) {
     planned_cell cell{x, {}};
-    for (int seed = 1; seed <= out_.options.seeds; ++seed) {
+    const bool small_seeds = compares_small_seeds(table, series);
+    // The value of the cell comes first; the runs that compare seeds follow, all of one size.
+    const bool one_seed = !small_seeds && out_.options.seed_scale > 1;
+    const int last = one_seed ? 1 : out_.options.seeds;
+    for (int seed = small_seeds ? 0 : 1; seed <= last; ++seed) {
+      const std::int64_t scale =
+          out_.options.scale * (small_seeds && seed != 0 ? out_.options.seed_scale : 1);
       std::vector<std::string> sets =
-          cell_sets(out_.paper, table, series, x, placement, seed, out_.options.scale);
+          cell_sets(out_.paper, table, series, x, placement, std::max(seed, 1), scale);
       sets.insert(sets.end(), out_.options.sets.begin(), out_.options.sets.end());
       const std::size_t before = batch_.size();
       const std::size_t run = batch_.add(table.scenario, sets, static_cast<double>(table.xs[x]));
       if (batch_.size() > before)
-        names_[run] = slug(fmt::format("{}.{}.{}{}{}.seed{}", table.key, series.key, table.xs[x],
-                                       placement.empty() ? "" : ".", placement, seed));
+        names_[run] = slug(fmt::format("{}.{}.{}{}{}.seed{}{}", table.key, series.key, table.xs[x],
+                                       placement.empty() ? "" : ".", placement, std::max(seed, 1),
+                                       scale > 1 ? fmt::format(".scale{}", scale) : ""));
       cell.runs.push_back(run);
     }
     return cell;
@@ -157,10 +172,11 @@ class reproducer {
             fmt::format("{}: the workload reports no time '{}'", names_.at(run), table.time));
         continue;
       }
-      by_seed.push_back(in_unit(*time * scale, table.unit));
+      if (run != plan.runs.front() || !compares_small_seeds(table, series))
+        by_seed.push_back(in_unit(*time * scale, table.unit));
       if (run != plan.runs.front()) continue;
       c.simulated = *time * scale;
-      c.value = by_seed.back();
+      c.value = in_unit(*c.simulated, table.unit);
       c.breakdown = largest_first(*outcomes[run].result, table.time);
     }
     c.run_errors.resize(out_.paper.runs.size());

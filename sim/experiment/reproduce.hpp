@@ -21,6 +21,9 @@ struct reproduce_options {
   /// Divides the size of tables that name one; times are multiplied back. Above 1, series that
   /// correct another are left out.
   std::int64_t scale = 1;
+  /// Above 1, the seeds of a cell are compared at sizes divided by this: how much a cell moves does
+  /// not need its full size.
+  std::int64_t seed_scale = 1;
   pool_options pool;
 };
 
