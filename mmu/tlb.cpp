@@ -27,8 +27,7 @@ tlb::tlb(const tlb_geometry& geometry, granule g) : geometry_(geometry), g_(g) {
   l1_next_.resize(geometry.l1_entries);
   l1_tags_.resize(geometry.l1_entries);
   l1_data_.resize(geometry.l1_entries);
-  l2_tags_.resize(geometry.l2_entries);
-  l2_data_.resize(geometry.l2_entries);
+  l2_.resize(geometry.l2_entries);
   l2_victims_.resize(sets);
   stage1_walks_.resize(geometry.walk_entries);
   stage2_walks_.resize(geometry.walk_entries);
@@ -39,7 +38,7 @@ void tlb::clear() {
   std::fill(l1_heads_.begin(), l1_heads_.end(), static_cast<std::uint8_t>(nobody));
   std::fill(l1_next_.begin(), l1_next_.end(), static_cast<std::uint8_t>(nobody));
   std::fill(l1_tags_.begin(), l1_tags_.end(), 0);
-  std::fill(l2_tags_.begin(), l2_tags_.end(), 0);
+  std::fill(l2_.begin(), l2_.end(), l2_way{});
   std::fill(l2_victims_.begin(), l2_victims_.end(), 0);
   std::fill(stage1_walks_.begin(), stage1_walks_.end(), stage1_slot{});
   std::fill(stage2_walks_.begin(), stage2_walks_.end(), stage2_slot{});
@@ -126,7 +125,7 @@ void tlb::drop(std::uint64_t t) {
       break;
     }
   }
-  if (const std::size_t i = find_l2(t); i != not_found) l2_tags_[i] = 0;
+  if (const std::size_t i = find_l2(t); i != not_found) l2_[i].tag = 0;
 }
 
 void tlb::invalidate_va(engine::gva va, engine::asid a, engine::vmid v) {
@@ -147,8 +146,7 @@ void tlb::invalidate_all() {
 
 std::size_t tlb::memory_bytes() const {
   return l1_heads_.capacity() + l1_next_.capacity() + l2_victims_.capacity() +
-         8 * (l1_tags_.capacity() + l1_data_.capacity() + l2_tags_.capacity() +
-              l2_data_.capacity()) +
+         8 * (l1_tags_.capacity() + l1_data_.capacity()) + l2_.capacity() * sizeof(l2_way) +
          sizeof(stage1_slot) * stage1_walks_.capacity() +
          sizeof(stage2_slot) * stage2_walks_.capacity();
 }

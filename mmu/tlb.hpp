@@ -83,8 +83,8 @@ class tlb {
       }
       if (const std::size_t i = find_l2(t); i != not_found) {
         ++counts_.l2_hits;
-        add_l1(t, l2_data_[i]);
-        return {tlb_level::l2, l2_data_[i]};
+        add_l1(t, l2_[i].data);
+        return {tlb_level::l2, l2_[i].data};
       }
       ++counts_.misses;
       return {};
@@ -179,6 +179,10 @@ class tlb {
     std::uint32_t key;  // VMID << 16 | ASID
     std::uint64_t number;
   };
+  struct l2_way {
+    std::uint64_t tag = 0;
+    tlb_entry data{};
+  };
   struct stage1_slot {
     std::uint64_t key = 0;
     engine::ipa table{};
@@ -220,8 +224,7 @@ class tlb {
     const std::uint64_t set = l2_set(t);
     const unsigned way = l2_victims_[set];
     l2_victims_[set] = static_cast<std::uint8_t>(way + 1U == geometry_.l2_ways ? 0 : way + 1U);
-    l2_tags_[set * geometry_.l2_ways + way] = t;
-    l2_data_[set * geometry_.l2_ways + way] = e;
+    l2_[set * geometry_.l2_ways + way] = {t, e};
     add_l1(t, e);
   }
   void add_l1(std::uint64_t t, tlb_entry e) {
@@ -243,17 +246,17 @@ class tlb {
   /// Position of `t` in L2, or not_found.
   std::size_t find_l2(std::uint64_t t) const {
     const std::size_t first = l2_set(t) * geometry_.l2_ways;
-    const std::uint64_t* tags = &l2_tags_[first];
+    const l2_way* ways = &l2_[first];
     if (geometry_.l2_ways == 5) [[likely]] {  // written out: this is the miss path of every access
-      if (tags[0] == t) return first;
-      if (tags[1] == t) return first + 1;
-      if (tags[2] == t) return first + 2;
-      if (tags[3] == t) return first + 3;
-      if (tags[4] == t) return first + 4;
+      if (ways[0].tag == t) return first;
+      if (ways[1].tag == t) return first + 1;
+      if (ways[2].tag == t) return first + 2;
+      if (ways[3].tag == t) return first + 3;
+      if (ways[4].tag == t) return first + 4;
       return not_found;
     }
     for (unsigned way = 0; way < geometry_.l2_ways; ++way)
-      if (tags[way] == t) return first + way;
+      if (ways[way].tag == t) return first + way;
     return not_found;
   }
   hit lookup_l2(engine::gva va, std::uint64_t ctx) {
@@ -261,8 +264,8 @@ class tlb {
       const std::uint64_t t = tag(va, class_level(classes), ctx);
       if (const std::size_t i = find_l2(t); i != not_found) {
         ++counts_.l2_hits;
-        add_l1(t, l2_data_[i]);
-        return {tlb_level::l2, l2_data_[i]};
+        add_l1(t, l2_[i].data);
+        return {tlb_level::l2, l2_[i].data};
       }
     }
     ++counts_.misses;
@@ -290,8 +293,7 @@ class tlb {
   std::vector<std::uint8_t> l1_heads_, l1_next_;
   std::vector<std::uint64_t> l1_tags_;
   std::vector<tlb_entry> l1_data_;
-  std::vector<std::uint64_t> l2_tags_;
-  std::vector<tlb_entry> l2_data_;
+  std::vector<l2_way> l2_;  // set by set: a miss touches one place
   std::vector<std::uint8_t> l2_victims_;
   std::vector<stage1_slot> stage1_walks_;
   std::vector<stage2_slot> stage2_walks_;

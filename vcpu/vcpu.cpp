@@ -88,10 +88,13 @@ void vcpu::apply(const tlbi& op) {
   }
 }
 
-void vcpu::apply_invalidations() {
+inline void vcpu::apply_invalidations() {
+  if (seen_ != shared_.log->sequence()) [[unlikely]]
+    catch_up();
+}
+
+void vcpu::catch_up() {
   const std::uint64_t last = shared_.log->sequence();
-  if (seen_ == last) [[likely]]
-    return;
   if (last - seen_ > tlbi_log::capacity) {
     // Older ones are no longer listed; dropping everything includes them.
     tlb.invalidate_vmid(the_vmid);

@@ -133,6 +133,7 @@ class vcpu {
  private:
   struct reader;
   void apply_invalidations();
+  void catch_up();
   inline void translate(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   void remember_linear(engine::ipa entry);
   void access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found);

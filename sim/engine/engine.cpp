@@ -44,7 +44,9 @@ void thread::wait_until(part p, sim_time t) {
 engine::engine(chooser* explore)
     : chooser_(explore),
       unusual_(explore != nullptr),
-      host_(new thread(*this, max_threads - 1, "host", sim_time{})) {}
+      host_(new thread(*this, max_threads - 1, "host", sim_time{})) {
+  by_id_.assign(max_threads, host_.get());
+}
 
 engine::~engine() = default;
 
@@ -56,7 +58,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   const auto id = static_cast<std::uint32_t>(threads_.size());
   threads_.push_back(std::unique_ptr<thread>(new thread(*this, id, std::move(name), start)));
   thread& t = *threads_.back();
-  by_id_.push_back(&t);
+  by_id_[id] = &t;
   t.daemon_ = daemon;
   if (!daemon) ++live_;
   coloured_stack stack(stack_bytes, id);
@@ -113,6 +115,7 @@ void engine::enter(boost::context::fiber&& from) {
 void engine::switch_to(thread& next) {
   thread* const self = current_;
   came_from_ = self;
+  self->stack_mark_ = static_cast<const char*>(__builtin_frame_address(0));
   current_ = &next;
   if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
     housekeeping();
@@ -146,9 +149,21 @@ void engine::yield(thread& self) {
     return;
   }
   ready_.set(self.id_, self.key());
-  thread& next = *by_id_[ready_.top() & (max_threads - 1)];
-  horizon_ = ready_.top_without(next.id_);
-  if (&next != &self) switch_to(next);
+  const std::size_t id = ready_.top() & (max_threads - 1);
+  horizon_ = ready_.top_without(id);
+  if (id == self.id_) return;
+  // Whoever is next after the next one will most likely run soon.
+  prefetch(*by_id_[horizon_ & (max_threads - 1)]);
+  switch_to(*by_id_[id]);
+}
+
+void engine::prefetch(const thread& t) const {
+  constexpr int line = 64;
+  constexpr int thread_lines = 4;
+  constexpr int stack_lines = 14;
+  const char* self = reinterpret_cast<const char*>(&t);
+  for (int i = 0; i < thread_lines; ++i) __builtin_prefetch(self + i * line, 1);
+  for (int i = -2; i < stack_lines; ++i) __builtin_prefetch(t.stack_mark_ + i * line, 1);
 }
 
 void engine::yield_unusual(thread& self) {

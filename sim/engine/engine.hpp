@@ -64,7 +64,7 @@ class chooser {
 };
 
 /// A simulated thread. Only its own fiber calls the non-const members, except `engine::wake`.
-class thread {
+class alignas(64) thread {
  public:
   thread(const thread&) = delete;
   thread& operator=(const thread&) = delete;
@@ -117,6 +117,7 @@ class thread {
   bool done_ = false;
   bool daemon_ = false;
   std::array<duration, part_count> parts_{};
+  const char* stack_mark_ = nullptr;  // where the suspended fiber's newest frames lie
   const char* waits_for_ = "";
   boost::context::fiber fiber_;
   stack_notes notes_;
@@ -181,6 +182,7 @@ class engine {
   friend class thread;
   void yield(thread& self);
   void yield_unusual(thread& self);
+  void prefetch(const thread& t) const;
   thread* next_thread();
   void leave(thread& self);
   void dispatch_next();
