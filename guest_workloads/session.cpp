@@ -9,7 +9,6 @@ namespace hvsim::workloads {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t block = 1ULL << 21;
 // Where the VMM's mappings lie; only alignment matters.
 constexpr engine::hva slot0_hva{0x7f0000000000};
 constexpr engine::hva test_hva{0x7e0000000000};
