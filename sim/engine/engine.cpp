@@ -10,7 +10,7 @@ namespace hvsim::engine {
 namespace {
 constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 constexpr std::uint64_t housekeeping_mask = 0xffff;
-constexpr std::int64_t last_time = std::int64_t{1} << (62 - thread_id_bits);
+constexpr std::int64_t last_time = std::int64_t{1} << (63 - thread_id_bits);  // 9,007 s
 
 #ifdef HVSIM_ASAN
 void note_leave(stack_notes& leaving, const stack_notes& entering, bool for_good) {

@@ -36,9 +36,12 @@ std::uint32_t topology::hops(engine::core_id a, engine::core_id b) const {
   const std::uint32_t xp_b = in_b / per_xp;
   const std::uint32_t columns = shape_.mesh_columns;
   if (socket_of(a) != socket_of(b)) {
-    // Out over the right edge of one mesh and in over the left edge of the other.
-    const std::uint32_t out = columns - xp_a % columns;
-    return 1 + out + xp_b % columns + distance(xp_a / columns, xp_b / columns);
+    // Out over the right edge of the left mesh and in over the left edge of the right one.
+    const bool a_is_left = socket_of(a) < socket_of(b);
+    const std::uint32_t left = a_is_left ? xp_a : xp_b;
+    const std::uint32_t right = a_is_left ? xp_b : xp_a;
+    return 1 + columns - left % columns + right % columns +
+           distance(xp_a / columns, xp_b / columns);
   }
   if (xp_a == xp_b)
     return in_a / shape_.cores_per_cluster == in_b / shape_.cores_per_cluster ? 0 : 1;
