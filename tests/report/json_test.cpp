@@ -50,7 +50,7 @@ TEST_CASE("a result survives JSON text", "[report]") {
 TEST_CASE("only the provenance block knows host and wall clock", "[report]") {
   report::run_result a = test::sample_result();
   report::run_result b = a;
-  b.source = {"9", "other", "clang", "Debug", "elsewhere", "another", 99.5, 1};
+  b.source = {"9", "other", "clang", "Debug", "elsewhere", "another", 99.5, 1, {}};
   json first = report::to_json(a);
   json second = report::to_json(b);
   CHECK(first.dump() != second.dump());

@@ -54,7 +54,7 @@ inline report::run_result sample_result() {
   r.exits = {{"WFx", 1, microseconds(2), microseconds(2), microseconds(2)},
              {"DABT_LOW", 3, microseconds(6), nanoseconds(1234), nanoseconds(2666)}};
   r.fault_latency = latency;
-  r.source = {"0.1.0", "abc", "gcc 12", "Release", "hvsim run x.yaml", "host", 1.25, 4096};
+  r.source = {"0.1.0", "abc", "gcc 12", "Release", "hvsim run x.yaml", "host", 1.25, 4096, {}};
   return r;
 }
 
