@@ -11,6 +11,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "sim/experiment/rules.hpp"
 #include "sim/report/errors.hpp"
 #include "sim/scenario/parse.hpp"
 #include "sim/scenario/render.hpp"
@@ -27,11 +28,13 @@ scenario::scenario load_scenario(const context& ctx, const std::string& file,
   const embedded_file* built_in = nullptr;
   if (file == "-") {
     std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-    result = scenario::parse_text(text, "<stdin>", ctx.catalogue, sets);
+    result =
+        scenario::parse_text(text, "<stdin>", ctx.catalogue, sets, experiment::builtin_rules());
   } else if (!std::filesystem::exists(file, ec) && (built_in = find_embedded(file)) != nullptr) {
-    result = scenario::parse_text(built_in->text, built_in->path, ctx.catalogue, sets);
+    result = scenario::parse_text(built_in->text, built_in->path, ctx.catalogue, sets,
+                                  experiment::builtin_rules());
   } else {
-    result = scenario::parse_file(file, ctx.catalogue, sets);
+    result = scenario::parse_file(file, ctx.catalogue, sets, experiment::builtin_rules());
   }
   if (!result)
     throw exit_error(result.unreadable ? exit_no_input : exit_bad_scenario,

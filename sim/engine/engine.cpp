@@ -158,6 +158,7 @@ void engine::yield(thread& self) {
 }
 
 void engine::prefetch(const thread& t) const {
+  if (t.stack_mark_ == nullptr) return;  // has not run yet
   constexpr int line = 64;
   constexpr int thread_lines = 4;
   constexpr int stack_lines = 14;

@@ -82,7 +82,7 @@ TEST_CASE("preset under file under --set", "[scenario][precedence]") {
   CHECK(good(head, {"seed=2", "seed=3"}).values.integer("seed") == 3);
 }
 
-TEST_CASE("--set reaches every key and is checked like the file", "[scenario][set]") {
+TEST_CASE("set reaches every key and is checked like the file", "[scenario][set]") {
   auto s = good(head, {"machine.costs.trap=7ns", "workload.pages=9", "vm.cores=[1, 2]"});
   CHECK(s.values.time("machine.costs.trap") == engine::nanoseconds(7));
   CHECK(s.machine.costs[0].overridden);

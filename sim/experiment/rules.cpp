@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "sim/host/mm.hpp"
+#include "sim/machine/topology.hpp"
+
+namespace hvsim::experiment {
+
+namespace {
+
+using scenario::rule;
+using verdict = std::optional<std::string>;
+
+constexpr std::uint64_t page = 4096;
+
+std::uint64_t unsigned_value(const scenario::scenario& s, const char* key) {
+  return static_cast<std::uint64_t>(s.values.integer(key));
+}
+
+bool is(const scenario::scenario& s, const char* key, const char* word) {
+  return s.values.text(key) == word;
+}
+
+verdict whole_pages(const scenario::scenario& s) {
+  if (!s.values.has("workload.bytes_per_vcpu")) return {};
+  if (unsigned_value(s, "workload.bytes_per_vcpu") % page == 0) return {};
+  return "the memory of a vCPU must be a multiple of 4KiB";
+}
+
+verdict memory_fits(const scenario::scenario& s) {
+  if (!s.values.has("workload.bytes_per_vcpu")) return {};
+  const std::uint64_t each = unsigned_value(s, "workload.bytes_per_vcpu");
+  const std::uint64_t vcpus = unsigned_value(s, "vm.vcpus");
+  // The program, stacks and stage-1 tables take a 256th of the memory and some pages besides.
+  const std::uint64_t slot0 = each / 256 + (std::uint64_t{1} << 23);
+  const std::uint64_t space = std::uint64_t{1} << unsigned_value(s, "vm.ipa_bits");
+  if (each + slot0 <= space / vcpus) return {};
+  return fmt::format("{} vCPUs with {} GiB each do not fit into {} bits of guest physical space",
+                     vcpus, each >> 30, s.values.integer("vm.ipa_bits"));
+}
+
+verdict whole_slots(const scenario::scenario& s) {
+  if (!s.values.has("workload.memslots") || !s.values.has("workload.bytes_per_vcpu") ||
+      !s.values.has("workload.backing"))
+    return {};
+  const std::uint64_t total =
+      unsigned_value(s, "workload.bytes_per_vcpu") * unsigned_value(s, "vm.vcpus");
+  const std::uint64_t slots = unsigned_value(s, "workload.memslots");
+  if (total % (slots * page) == 0) return {};
+  return fmt::format("{} pages cannot be cut into {} equal memslots", total / page, slots);
+}
+
+verdict not_nested(const scenario::scenario& s) {
+  if (!s.values.has("workload.nested") || !s.values.boolean("workload.nested")) return {};
+  return "the selftest has nested guests on x86 only, not on arm64";
+}
+
+verdict shared_faults(const scenario::scenario& s) {
+  if (!is(s, "hypervisor.fault_side", "read")) return {};
+  if (is(s, "hypervisor.mmu_lock", "spinlock"))
+    return "a spinlock has no read side: use hypervisor.mmu_lock rwlock";
+  if (is(s, "hypervisor.walker", "exclusive"))
+    return "the exclusive walker needs the write side: use hypervisor.walker rfc or merged";
+  return {};
+}
+
+verdict collapse_fits(const scenario::scenario& s) {
+  const bool exclusive = is(s, "hypervisor.walker", "exclusive");
+  const bool pre_post = is(s, "hypervisor.collapse", "pre_post");
+  if (exclusive == pre_post) return {};
+  return exclusive ? "the exclusive walker collapses with pre_post only"
+                   : "pre_post belongs to the exclusive walker: use detach or lock_descendants";
+}
+
+verdict split_chunk(const scenario::scenario& s) {
+  const std::uint64_t chunk = unsigned_value(s, "hypervisor.eager_split_chunk");
+  if (chunk == 0 || chunk == std::uint64_t{1} << 21 || chunk == std::uint64_t{1} << 30) return {};
+  return "the chunk must be a block size: 0 (off), 2MiB or 1GiB";
+}
+
+verdict cores_listed(const scenario::scenario& s) {
+  const auto& list = s.values.list("vm.cores");
+  if (!is(s, "vm.placement", "list")) return {};
+  machine::topology::shape shape;
+  shape.cores = static_cast<std::uint32_t>(unsigned_value(s, "machine.topology.cores"));
+  try {
+    (void)machine::place(machine::topology(shape), machine::placement::list,
+                         static_cast<std::uint32_t>(unsigned_value(s, "vm.vcpus")), list);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return {};
+}
+
+verdict sockets_divide(const scenario::scenario& s) {
+  const std::uint64_t sockets = unsigned_value(s, "machine.topology.sockets");
+  const std::uint64_t cores = unsigned_value(s, "machine.topology.cores");
+  if (cores % sockets == 0) return {};
+  return fmt::format("{} sockets do not divide {} cores evenly", sockets, cores);
+}
+
+verdict tlb_sets(const scenario::scenario& s) {
+  const std::uint64_t entries = unsigned_value(s, "machine.features.tlb_l2_entries");
+  const std::uint64_t ways = unsigned_value(s, "machine.features.tlb_l2_ways");
+  if (ways <= 255 && entries % ways == 0 && std::has_single_bit(entries / ways)) return {};
+  return fmt::format("{} entries in {} ways: their quotient must be a power of two", entries, ways);
+}
+
+verdict tlb_l1(const scenario::scenario& s) {
+  if (unsigned_value(s, "machine.features.tlb_l1_entries") <= 254) return {};
+  return "at most 254 entries";
+}
+
+}  // namespace
+
+std::vector<rule> builtin_rules() {
+  return {
+      {"workload.bytes_per_vcpu", whole_pages},
+      {"workload.bytes_per_vcpu", memory_fits},
+      {"workload.memslots", whole_slots},
+      {"workload.nested", not_nested},
+      {"hypervisor.fault_side", shared_faults},
+      {"hypervisor.collapse", collapse_fits},
+      {"hypervisor.eager_split_chunk", split_chunk},
+      {"vm.cores", cores_listed},
+      {"machine.topology.sockets", sockets_divide},
+      {"machine.features.tlb_l2_ways", tlb_sets},
+      {"machine.features.tlb_l1_entries", tlb_l1},
+  };
+}
+
+}  // namespace hvsim::experiment
