@@ -37,11 +37,11 @@ struct workload_info {
 };
 
 struct catalogue {
-  std::vector<parameter> common;        ///< vm.*, hypervisor.*, host.*, seed
-  std::vector<parameter> costs;         ///< machine.costs.*: fields of a machine profile
-  std::vector<parameter> topology;      ///< machine.topology.* and machine.features.*
+  std::vector<parameter> common;    ///< vm.*, hypervisor.*, host.*, seed
+  std::vector<parameter> costs;     ///< machine.costs.*: fields of a machine profile
+  std::vector<parameter> topology;  ///< machine.topology.* and machine.features.*
   std::vector<workload_info> workloads;
-  std::vector<preset> kernels;          ///< values of hypervisor.kernel
+  std::vector<preset> kernels;                                ///< values of hypervisor.kernel
   std::vector<std::pair<std::string, std::string>> machines;  ///< name, YAML text of the profile
 };
 

@@ -44,10 +44,10 @@ enum class cost_kind { none, published, derived, fitted };
 
 /// One row of a parameter table.
 struct parameter {
-  std::string key;            ///< full dotted path, for example "hypervisor.mmu_lock"
-  value_type type;            ///< how it is written and stored
-  std::string default_value;  ///< as a user would write it; empty: the key is required
-  std::string help;           ///< one line
+  std::string key;                     ///< full dotted path, for example "hypervisor.mmu_lock"
+  value_type type;                     ///< how it is written and stored
+  std::string default_value;           ///< as a user would write it; empty: the key is required
+  std::string help;                    ///< one line
   std::optional<double> min{};         ///< smallest allowed value in base units (ps, bytes, count)
   std::optional<double> max{};         ///< largest allowed value in base units
   std::vector<std::string> choices{};  ///< for value_type::choice

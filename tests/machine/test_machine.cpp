@@ -64,8 +64,8 @@ TEST_CASE("shapes that cannot be") {
   CHECK_THROWS_AS(topology({3, 16, 2, 2, 2}), std::invalid_argument);
   CHECK(topology({2, 16, 2, 2, 2}).socket_of(core_id{7}) == 0);
   CHECK(topology({2, 16, 2, 2, 2}).socket_of(core_id{8}) == 1);
-  // Two sockets of 4 x 2 crosspoints: from core 4 (crosspoint 1, right column) it is one step out and
-  // none across to core 16 (crosspoint 0 of the other), and as far back.
+  // Two sockets of 4 x 2 crosspoints: from core 4 (crosspoint 1, right column) it is one step out
+  // and none across to core 16 (crosspoint 0 of the other), and as far back.
   const topology pair({2, 32, 2, 2, 2});
   CHECK(pair.hops(core_id{4}, core_id{16}) == 2);
   CHECK(pair.hops(core_id{16}, core_id{4}) == 2);
