@@ -27,7 +27,8 @@ int check_command(const context& ctx, const check_arguments& a) {
   if (!a.junit.empty())
     report::write_file(a.junit,
                        report::to_junit("hvsim check", experiment::to_junit_cases(report)));
-  if (report.rows.empty()) spdlog::warn("no expectations found");
+  // A guard that guards nothing must not pass.
+  if (report.rows.empty()) throw exit_error(exit_no_input, "no expectations found");
   return report.ok() ? exit_ok : exit_failed;
 }
 
