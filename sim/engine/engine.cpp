@@ -37,7 +37,7 @@ void thread::park(part p, const char* what) {
 void thread::wait_until(part p, sim_time t) {
   const sim_time before = now_;
   now_ = std::max(now_, t);
-  if (key() > engine_->horizon_) engine_->yield(*this);
+  if (key() >= engine_->horizon_) engine_->yield(*this);
   parts_[static_cast<std::size_t>(p)] += now_ - before;
 }
 
@@ -45,7 +45,7 @@ engine::engine(chooser* explore)
     : chooser_(explore),
       unusual_(explore != nullptr),
       host_(new thread(*this, max_threads - 1, "host", sim_time{})) {
-  by_id_.assign(max_threads, host_.get());
+  slots_.push_back({{}, host_.get()});
 }
 
 engine::~engine() = default;
@@ -58,7 +58,6 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   const auto id = static_cast<std::uint32_t>(threads_.size());
   threads_.push_back(std::unique_ptr<thread>(new thread(*this, id, std::move(name), start)));
   thread& t = *threads_.back();
-  by_id_[id] = &t;
   t.daemon_ = daemon;
   if (!daemon) ++live_;
   coloured_stack stack(stack_bytes, id);
@@ -67,7 +66,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   t.notes_.bottom = static_cast<const char*>(context.sp) - context.size;
   t.notes_.size = context.size;
 #endif
-  t.fiber_ = boost::context::fiber(
+  boost::context::fiber fiber(
       std::allocator_arg, boost::context::preallocated(context.sp, context.size, context), stack,
       [this, &t, work = std::move(body)](boost::context::fiber&& from) mutable {
         enter(std::move(from));
@@ -81,6 +80,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
         }
         return finish(t);
       });
+  slots_.push_back({std::move(fiber), &t});
   if (ready_.capacity() < threads_.size()) {
     ready_tree grown(threads_.size());
     for (const auto& other : threads_)
@@ -88,9 +88,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
     ready_ = std::move(grown);
   }
   ready_.set(id, t.key());
-  if (running_) {
-    horizon_ = chooser_ != nullptr ? 0 : ready_.top_without(current_->id());
-  }
+  if (running_) horizon_ = 0;
   return t;
 }
 
@@ -100,29 +98,28 @@ void engine::run() {
   current_ = host_.get();
   switch_to(*next_thread());
   if (failure_) {
-    for (auto& t : threads_) t->fiber_ = boost::context::fiber{};
+    for (slot& s : slots_) s.fiber = boost::context::fiber{};
     std::rethrow_exception(failure_);
   }
   for (auto& t : threads_)
-    if (t->daemon_) t->fiber_ = boost::context::fiber{};
+    if (t->daemon_) slots_[slot_of(t->id_)].fiber = boost::context::fiber{};
 }
 
 void engine::enter(boost::context::fiber&& from) {
   note_arrive(current_->notes_, came_from_->notes_);
-  came_from_->fiber_ = std::move(from);
+  slots_[slot_of(came_from_->id_)].fiber = std::move(from);
 }
 
 void engine::switch_to(thread& next) {
   thread* const self = current_;
   came_from_ = self;
-  self->stack_mark_ = static_cast<const char*>(__builtin_frame_address(0));
   current_ = &next;
   if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
     housekeeping();
   note_leave(self->notes_, next.notes_, false);
-  boost::context::fiber from = std::move(next.fiber_).resume();
+  boost::context::fiber from = std::move(slots_[slot_of(next.id_)].fiber).resume();
   note_arrive(self->notes_, came_from_->notes_);
-  came_from_->fiber_ = std::move(from);
+  slots_[slot_of(came_from_->id_)].fiber = std::move(from);
 }
 
 void engine::housekeeping() {
@@ -148,23 +145,13 @@ void engine::yield(thread& self) {
     yield_unusual(self);
     return;
   }
-  ready_.set(self.id_, self.key());
-  const std::size_t id = ready_.top() & (max_threads - 1);
-  horizon_ = ready_.top_without(id);
-  if (id == self.id_) return;
-  // Whoever is next after the next one will most likely run soon.
-  prefetch(*by_id_[horizon_ & (max_threads - 1)]);
-  switch_to(*by_id_[id]);
-}
-
-void engine::prefetch(const thread& t) const {
-  if (t.stack_mark_ == nullptr) return;  // has not run yet
-  constexpr int line = 64;
-  constexpr int thread_lines = 4;
-  constexpr int stack_lines = 14;
-  const char* self = reinterpret_cast<const char*>(&t);
-  for (int i = 0; i < thread_lines; ++i) __builtin_prefetch(self + i * line, 1);
-  for (int i = -2; i < stack_lines; ++i) __builtin_prefetch(t.stack_mark_ + i * line, 1);
+  const std::size_t id = ready_.set(self.id_, self.key()) & (max_threads - 1);
+  if (id == self.id_) {
+    horizon_ = ready_.top_without(id);
+    return;
+  }
+  horizon_ = 0;
+  switch_to(*slots_[slot_of(id)].who);
 }
 
 void engine::yield_unusual(thread& self) {
@@ -184,9 +171,8 @@ thread* engine::next_thread() {
     return choose(chooser::no_thread);
   }
   if (ready_.top() == never) return nullptr;
-  thread* next = by_id_[ready_.top() & (max_threads - 1)];
-  horizon_ = ready_.top_without(next->id_);
-  return next;
+  horizon_ = 0;
+  return slots_[slot_of(ready_.top() & (max_threads - 1))].who;
 }
 
 void engine::dispatch_next() {
@@ -217,7 +203,7 @@ boost::context::fiber engine::finish(thread& self) {
   came_from_ = &self;
   current_ = next;
   note_leave(self.notes_, next->notes_, true);
-  return std::move(next->fiber_);
+  return std::move(slots_[slot_of(next->id_)].fiber);
 }
 
 void engine::wake(thread& sleeper, sim_time t) {

@@ -117,9 +117,7 @@ class alignas(64) thread {
   bool done_ = false;
   bool daemon_ = false;
   std::array<duration, part_count> parts_{};
-  const char* stack_mark_ = nullptr;  // where the suspended fiber's newest frames lie
   const char* waits_for_ = "";
-  boost::context::fiber fiber_;
   stack_notes notes_;
   std::string name_;
 };
@@ -162,7 +160,8 @@ class engine {
 
   /// Earliest time at which any thread but the running one may act; the end of time if none can.
   [[nodiscard]] sim_time horizon() const {
-    return sim_time{static_cast<std::int64_t>(std::min(horizon_, never >> 1) >> thread_id_bits)};
+    const event_key known = horizon_ == 0 ? ready_.top_without(current_->id()) : horizon_;
+    return sim_time{static_cast<std::int64_t>(std::min(known, never >> 1) >> thread_id_bits)};
   }
 
   [[nodiscard]] bool exploring() const { return chooser_ != nullptr; }
@@ -180,9 +179,9 @@ class engine {
 
  private:
   friend class thread;
+  [[nodiscard]] static std::size_t slot_of(std::uint64_t id) { return (id + 1) % max_threads; }
   void yield(thread& self);
   void yield_unusual(thread& self);
-  void prefetch(const thread& t) const;
   thread* next_thread();
   void leave(thread& self);
   void dispatch_next();
@@ -193,6 +192,7 @@ class engine {
   void housekeeping();
   [[noreturn]] void report_deadlock() const;
 
+  // Nobody else acts before; zero while that is not known, which a sync finds out.
   event_key horizon_ = never;
   ready_tree ready_;
   thread* current_ = nullptr;
@@ -200,7 +200,11 @@ class engine {
   chooser* chooser_;
   bool unusual_;  // exploring, or about to end by an exception
   std::uint64_t switches_ = 0;
-  std::vector<thread*> by_id_;
+  struct slot {  // what a switch needs, close together
+    boost::context::fiber fiber;
+    thread* who = nullptr;
+  };
+  std::vector<slot> slots_;  // the host context's, then by id
   std::size_t live_ = 0;
   std::vector<std::unique_ptr<thread>> threads_;
   std::vector<std::uint32_t> runnable_;
@@ -212,7 +216,7 @@ class engine {
 };
 
 inline void thread::sync() {
-  if (key() > engine_->horizon_) [[unlikely]]
+  if (key() >= engine_->horizon_) [[unlikely]]
     engine_->yield(*this);
 }
 

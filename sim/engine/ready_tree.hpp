@@ -35,50 +35,17 @@ class ready_tree {
 
   [[nodiscard]] std::size_t capacity() const { return size_; }
 
-  void set(std::size_t id, event_key key) {
+  /// Sets a key and returns the smallest of all.
+  event_key set(std::size_t id, event_key key) {
     event_key* const nodes = nodes_.data();
     std::size_t i = id + size_;
     nodes[i] = key;
-    const auto up = [&] {
+    climb([&] {
       key = std::min(key, nodes[i ^ 1]);
       i >>= 1;
       nodes[i] = key;
-    };
-    // Written out: this runs several times a simulated fault.
-    switch (depth_) {
-      case 10:
-        up();
-        [[fallthrough]];
-      case 9:
-        up();
-        [[fallthrough]];
-      case 8:
-        up();
-        [[fallthrough]];
-      case 7:
-        up();
-        [[fallthrough]];
-      case 6:
-        up();
-        [[fallthrough]];
-      case 5:
-        up();
-        [[fallthrough]];
-      case 4:
-        up();
-        [[fallthrough]];
-      case 3:
-        up();
-        [[fallthrough]];
-      case 2:
-        up();
-        [[fallthrough]];
-      case 1:
-        up();
-        [[fallthrough]];
-      default:
-        break;
-    }
+    });
+    return key;
   }
 
   [[nodiscard]] event_key get(std::size_t id) const { return nodes_[id + size_]; }
@@ -91,10 +58,17 @@ class ready_tree {
     const event_key* const nodes = nodes_.data();
     std::size_t i = id + size_;
     event_key best = never;
-    const auto up = [&] {
+    climb([&] {
       best = std::min(best, nodes[i ^ 1]);
       i >>= 1;
-    };
+    });
+    return best;
+  }
+
+ private:
+  /// Calls `up` once a level. Written out: this runs several times a simulated fault.
+  template <class F>
+  [[gnu::always_inline]] void climb(F&& up) const {
     switch (depth_) {
       case 10:
         up();
@@ -129,10 +103,8 @@ class ready_tree {
       default:
         break;
     }
-    return best;
   }
 
- private:
   std::size_t size_ = 1;
   unsigned depth_ = 0;  // levels above the leaves, at most thread_id_bits
   std::vector<event_key> nodes_;
