@@ -46,7 +46,7 @@ bool try_break(P& port, const stage2& s2, const entry_ref& e, descriptor old, bo
 
 /// Make half of break-before-make (rfc, merged).
 template <stage2_port P>
-void make_entry(P& port, const stage2& s2, const entry_ref& e, descriptor desired) {
+[[gnu::always_inline]] inline void make_entry(P& port, const stage2& s2, const entry_ref& e, descriptor desired) {
   port.get_page(e.table);
   port.store(e, desired);
   if (s2.policy.walker == walker_flavour::rfc && desired.valid()) port.dsb_ishst();
@@ -65,7 +65,7 @@ void put_entry(P& port, const entry_ref& e, descriptor old, level_hint hint) {
 
 /// Cache maintenance before a leaf becomes visible to the guest.
 template <stage2_port P>
-void maintain_caches(P& port, const stage2& s2, descriptor leaf, level l) {
+[[gnu::always_inline]] inline void maintain_caches(P& port, const stage2& s2, descriptor leaf, level l) {
   const granule& g = s2.geometry.g;
   if (!s2.policy.fwb && leaf.s2_cacheable(false))
     port.clean_dcache(leaf.output_base(g, l), g.size(l));

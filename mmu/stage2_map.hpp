@@ -10,7 +10,7 @@ namespace detail {
 
 /// The last step of map, up to 6.1: `e` of the leaf's level holds `old`.
 template <stage2_port P>
-stage2_result install_exclusive(P& port, const stage2& s2, const entry_ref& e, descriptor old,
+[[gnu::always_inline]] inline stage2_result install_exclusive(P& port, const stage2& s2, const entry_ref& e, descriptor old,
                                 descriptor leaf) {
   if (old.is_table(e.lvl)) return collapse(port, s2, e, old, leaf, false);
   if (old.counted()) {
@@ -25,7 +25,7 @@ stage2_result install_exclusive(P& port, const stage2& s2, const entry_ref& e, d
 
 /// The last step of map in the parallel series.
 template <stage2_port P>
-stage2_result install_parallel(P& port, const stage2& s2, const entry_ref& e, descriptor old,
+[[gnu::always_inline]] inline stage2_result install_parallel(P& port, const stage2& s2, const entry_ref& e, descriptor old,
                                descriptor leaf, bool shared) {
   if (!needs_update(old, leaf)) return stage2_result::again;
   if (old.is_table(e.lvl)) return collapse(port, s2, e, old, leaf, shared);

@@ -3,43 +3,39 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <stdexcept>
 
 namespace hvsim::mmu {
 
 tlb::tlb(const tlb_geometry& geometry, granule g) : geometry_(geometry), g_(g) {
-  if (geometry.l1_entries == 0 || geometry.l1_entries >= nobody)
-    throw std::invalid_argument("tlb: l1_entries must be 1 to 254");
+  if (geometry.l1_entries == 0) throw std::invalid_argument("tlb: l1_entries must be at least 1");
   if (geometry.l2_ways == 0 || geometry.l2_ways > 255 ||
       geometry.l2_entries % geometry.l2_ways != 0 ||
       !std::has_single_bit(unsigned{geometry.l2_entries} / geometry.l2_ways))
     throw std::invalid_argument("tlb: l2_entries / l2_ways must be a power of two");
   if (!std::has_single_bit(unsigned{geometry.walk_entries}))
     throw std::invalid_argument("tlb: walk_entries must be a power of two");
-  for (int l = 0; l < 4; ++l) shifts_[l] = g.shift(static_cast<level>(l));
+  for (int l = 0; l < 4; ++l) shifts_[l] = static_cast<std::uint8_t>(g.shift(static_cast<level>(l)));
   walk_shift_ = g.shift(level::l2);
-  const std::size_t buckets = 2 * std::bit_ceil(unsigned{geometry.l1_entries});
   const std::size_t sets = geometry.l2_entries / geometry.l2_ways;
-  bucket_mask_ = buckets - 1;
-  set_mask_ = sets - 1;
+  set_mask_ = static_cast<std::uint32_t>(sets - 1);
   walk_mask_ = geometry.walk_entries - 1U;
-  l1_heads_.resize(buckets);
-  l1_next_.resize(geometry.l1_entries);
-  l1_tags_.resize(geometry.l1_entries);
-  l1_data_.resize(geometry.l1_entries);
-  l2_.resize(geometry.l2_entries);
-  l2_victims_.resize(sets);
+  ways_ = geometry.l2_ways;
+  constexpr std::size_t line = 64;
+  const std::size_t used =
+      ways_ * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + sizeof(std::uint32_t);
+  set_bytes_ = static_cast<std::uint32_t>((used + line - 1) / line * line);
+  sets_.reset(static_cast<std::byte*>(::operator new(sets * set_bytes_, std::align_val_t{line})));
+  data_ = std::make_unique<tlb_entry[]>(geometry.l2_entries);
   stage1_walks_.resize(geometry.walk_entries);
   stage2_walks_.resize(geometry.walk_entries);
   clear();
 }
 
 void tlb::clear() {
-  std::fill(l1_heads_.begin(), l1_heads_.end(), static_cast<std::uint8_t>(nobody));
-  std::fill(l1_next_.begin(), l1_next_.end(), static_cast<std::uint8_t>(nobody));
-  std::fill(l1_tags_.begin(), l1_tags_.end(), 0);
-  std::fill(l2_.begin(), l2_.end(), l2_way{});
-  std::fill(l2_victims_.begin(), l2_victims_.end(), 0);
+  std::memset(sets_.get(), 0, (std::size_t{set_mask_} + 1) * set_bytes_);
+  std::fill_n(data_.get(), geometry_.l2_entries, tlb_entry{});
   std::fill(stage1_walks_.begin(), stage1_walks_.end(), stage1_slot{});
   std::fill(stage2_walks_.begin(), stage2_walks_.end(), stage2_slot{});
   contexts_.clear();
@@ -47,7 +43,7 @@ void tlb::clear() {
   current_ = {0, 0};
   stage2_current_ = {0, 0};
   last_context_ = 0;
-  l1_victim_ = 0;
+  last_stamp_ = geometry_.l1_entries;  // a stamp of zero is older than L1
   highest_tag_ = 0;
   classes_ = 0;
   has_large_blocks_ = false;
@@ -119,13 +115,8 @@ void tlb::invalidate_range(engine::vmid v, engine::ipa at, engine::bytes n) {
 }
 
 void tlb::drop(std::uint64_t t) {
-  for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
-    if (l1_tags_[i] == t) {
-      unlink_l1(i);
-      break;
-    }
-  }
-  if (const std::size_t i = find_l2(t); i != not_found) l2_[i].tag = 0;
+  const std::size_t set = l2_set(t);
+  if (const unsigned way = find_way(set, t); way != nobody) tags_of(set)[way] = 0;
 }
 
 void tlb::invalidate_va(engine::gva va, engine::asid a, engine::vmid v) {
@@ -145,8 +136,7 @@ void tlb::invalidate_all() {
 }
 
 std::size_t tlb::memory_bytes() const {
-  return l1_heads_.capacity() + l1_next_.capacity() + l2_victims_.capacity() +
-         8 * (l1_tags_.capacity() + l1_data_.capacity()) + l2_.capacity() * sizeof(l2_way) +
+  return (std::size_t{set_mask_} + 1) * set_bytes_ + geometry_.l2_entries * sizeof(tlb_entry) +
          sizeof(stage1_slot) * stage1_walks_.capacity() +
          sizeof(stage2_slot) * stage2_walks_.capacity();
 }

@@ -3,10 +3,15 @@
 //
 // Invalidation follows the Arm ARM: IPAS2E1 reaches stage-2-only entries and not the combined
 // ones, which is why KVM adds VMALLE1. Replacement is first in, first out, so runs repeat exactly.
+// The second level holds everything that the first one holds: L1 is the set of the entries that
+// came in last.
 // Not thread-safe: one fiber at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "mmu/tlb_entry.hpp"
@@ -15,7 +20,7 @@ namespace hvsim::mmu {
 
 /// Sizes of the TLBs. Defaults: Neoverse N1 (technical reference manual).
 struct tlb_geometry {
-  std::uint16_t l1_entries = 48;  ///< fully associative, 1 to 255
+  std::uint16_t l1_entries = 48;  ///< fully associative, at least 1
   std::uint16_t l2_entries = 1280;
   std::uint16_t l2_ways = 5;        ///< l2_entries / l2_ways must be a power of two
   std::uint16_t walk_entries = 64;  ///< of each walk cache, direct-mapped; a power of two
@@ -25,11 +30,11 @@ struct tlb_geometry {
 enum class tlb_level : std::uint8_t { miss, l1, l2 };
 
 struct tlb_counts {
-  std::uint64_t l1_hits = 0;
-  std::uint64_t l2_hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t walk_hits = 0;  ///< walk cache, both kinds
   std::uint64_t walk_misses = 0;
+  std::uint64_t l1_hits = 0;
+  std::uint64_t l2_hits = 0;
 };
 
 /// What the walk cache knows about an intermediate address: a level 3 table, or a block.
@@ -68,37 +73,25 @@ class tlb {
   /// L1.
   hit lookup(engine::gva va, engine::asid a, engine::vmid v) {
     const std::uint64_t ctx = context(a, v);
-    if (classes_ == pages_only) [[likely]] {
-      const std::uint64_t t = tag(va, level::l3, ctx);
-      // Tags of one context are ordered by page: beyond the highest one nothing can match.
-      if (t > highest_tag_) {
-        ++counts_.misses;
-        return {};
-      }
-      for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
-        if (l1_tags_[i] == t) [[likely]] {
-          ++counts_.l1_hits;
-          return {tlb_level::l1, l1_data_[i]};
-        }
-      }
-      if (const std::size_t i = find_l2(t); i != not_found) {
-        ++counts_.l2_hits;
-        add_l1(t, l2_[i].data);
-        return {tlb_level::l2, l2_[i].data};
-      }
-      ++counts_.misses;
-      return {};
-    }
     for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
       const std::uint64_t t = tag(va, class_level(classes), ctx);
-      for (unsigned i = l1_heads_[bucket(t)]; i != nobody; i = l1_next_[i]) {
-        if (l1_tags_[i] == t) [[likely]] {
-          ++counts_.l1_hits;
-          return {tlb_level::l1, l1_data_[i]};
-        }
+      // Tags of one context are ordered by page: beyond the highest one nothing can match.
+      if (classes_ == pages_only && t > highest_tag_) break;
+      const std::size_t set = l2_set(t);
+      const unsigned way = find_way(set, t);
+      if (way == nobody) continue;
+      std::uint32_t& stamp = stamps_of(set)[way];
+      const tlb_entry& e = data_[set * ways_ + way];
+      if (last_stamp_ - stamp < geometry_.l1_entries) [[likely]] {
+        ++counts_.l1_hits;
+        return {tlb_level::l1, e};
       }
+      ++counts_.l2_hits;
+      stamp = ++last_stamp_;
+      return {tlb_level::l2, e};
     }
-    return lookup_l2(va, ctx);
+    ++counts_.misses;
+    return {};
   }
   /// Adds a translation of `va`; `e` must cover it. Replaces an entry of the same tag.
   void insert(engine::gva va, const regime& r, tlb_entry e) {
@@ -172,16 +165,11 @@ class tlb {
   // twice until they run out, so giving out a new one drops all old entries at once.
   static constexpr unsigned context_bits = 26;
   static constexpr std::uint64_t max_context = (std::uint64_t{1} << context_bits) - 1;
-  static constexpr unsigned nobody = 0xFF;
+  static constexpr unsigned nobody = ~0U;
   static constexpr unsigned pages_only = 1U << 3;  // classes_ with entries of level 3 alone
-  static constexpr std::size_t not_found = ~std::size_t{0};
   struct context_record {
     std::uint32_t key;  // VMID << 16 | ASID
     std::uint64_t number;
-  };
-  struct l2_way {
-    std::uint64_t tag = 0;
-    tlb_entry data{};
   };
   struct stage1_slot {
     std::uint64_t key = 0;
@@ -199,8 +187,7 @@ class tlb {
   }
   /// Page number in a tag, in units of the entry's size.
   static std::uint64_t page_number(std::uint64_t t) { return t >> (context_bits + 2); }
-  std::uint64_t bucket(std::uint64_t t) const { return page_number(t) & bucket_mask_; }
-  std::uint64_t l2_set(std::uint64_t t) const { return page_number(t) & set_mask_; }
+  std::size_t l2_set(std::uint64_t t) const { return page_number(t) & set_mask_; }
   std::uint64_t walk_slot(std::uint64_t address) const {
     return address >> walk_shift_ & walk_mask_;
   }
@@ -218,58 +205,40 @@ class tlb {
       return stage2_current_.number;
     return find_stage2_context(v.value());
   }
+  // One set in memory: the tags of its ways, when each came into L1, and the next victim.
+  std::uint64_t* tags_of(std::size_t set) const {
+    return reinterpret_cast<std::uint64_t*>(sets_.get() + set * set_bytes_);
+  }
+  std::uint32_t* stamps_of(std::size_t set) const {
+    return reinterpret_cast<std::uint32_t*>(sets_.get() + set * set_bytes_ +
+                                            ways_ * sizeof(std::uint64_t));
+  }
+  std::uint32_t& victim_of(std::size_t set) const { return stamps_of(set)[ways_]; }
   void add(std::uint64_t t, tlb_entry e) {
     if (t > highest_tag_) highest_tag_ = t;
     classes_ |= 1U << to_int(e.size());
-    const std::uint64_t set = l2_set(t);
-    const unsigned way = l2_victims_[set];
-    l2_victims_[set] = static_cast<std::uint8_t>(way + 1U == geometry_.l2_ways ? 0 : way + 1U);
-    l2_[set * geometry_.l2_ways + way] = {t, e};
-    add_l1(t, e);
+    const std::size_t set = l2_set(t);
+    std::uint32_t& victim = victim_of(set);
+    const std::uint32_t way = victim;
+    victim = way + 1U == ways_ ? 0 : way + 1U;
+    tags_of(set)[way] = t;
+    stamps_of(set)[way] = ++last_stamp_;
+    data_[set * ways_ + way] = e;
   }
-  void add_l1(std::uint64_t t, tlb_entry e) {
-    const unsigned victim = l1_victim_;
-    l1_victim_ = victim + 1 == geometry_.l1_entries ? 0 : victim + 1;
-    if (l1_tags_[victim] != 0) unlink_l1(victim);
-    const std::uint64_t b = bucket(t);
-    l1_tags_[victim] = t;
-    l1_data_[victim] = e;
-    l1_next_[victim] = l1_heads_[b];
-    l1_heads_[b] = static_cast<std::uint8_t>(victim);
-  }
-  void unlink_l1(unsigned i) {
-    std::uint8_t* link = &l1_heads_[bucket(l1_tags_[i])];
-    while (*link != i) link = &l1_next_[*link];
-    *link = l1_next_[i];
-    l1_tags_[i] = 0;
-  }
-  /// Position of `t` in L2, or not_found.
-  std::size_t find_l2(std::uint64_t t) const {
-    const std::size_t first = l2_set(t) * geometry_.l2_ways;
-    const l2_way* ways = &l2_[first];
-    if (geometry_.l2_ways == 5) [[likely]] {  // written out: this is the miss path of every access
-      if (ways[0].tag == t) return first;
-      if (ways[1].tag == t) return first + 1;
-      if (ways[2].tag == t) return first + 2;
-      if (ways[3].tag == t) return first + 3;
-      if (ways[4].tag == t) return first + 4;
-      return not_found;
+  /// Way of `t` in its set, or nobody.
+  unsigned find_way(std::size_t set, std::uint64_t t) const {
+    const std::uint64_t* const tags = tags_of(set);
+    if (ways_ == 5) [[likely]] {  // written out: this is the miss path of every access
+      if (tags[0] == t) return 0;
+      if (tags[1] == t) return 1;
+      if (tags[2] == t) return 2;
+      if (tags[3] == t) return 3;
+      if (tags[4] == t) return 4;
+      return nobody;
     }
-    for (unsigned way = 0; way < geometry_.l2_ways; ++way)
-      if (ways[way].tag == t) return first + way;
-    return not_found;
-  }
-  hit lookup_l2(engine::gva va, std::uint64_t ctx) {
-    for (unsigned classes = classes_; classes != 0; classes &= classes - 1) {
-      const std::uint64_t t = tag(va, class_level(classes), ctx);
-      if (const std::size_t i = find_l2(t); i != not_found) {
-        ++counts_.l2_hits;
-        add_l1(t, l2_[i].data);
-        return {tlb_level::l2, l2_[i].data};
-      }
-    }
-    ++counts_.misses;
-    return {};
+    for (unsigned way = 0; way < ways_; ++way)
+      if (tags[way] == t) return way;
+    return nobody;
   }
   void drop(std::uint64_t t);
   std::uint64_t find_context(std::uint32_t key);
@@ -277,24 +246,28 @@ class tlb {
   std::uint64_t new_context();
   void clear();
 
-  tlb_geometry geometry_;
-  granule g_;
-  unsigned shifts_[4];   // by level
-  unsigned walk_shift_;  // what one level 3 table spans
-  std::uint64_t bucket_mask_, set_mask_, walk_mask_;
-  unsigned classes_ = 0;  // bit per level of which entries may exist
-  unsigned l1_victim_ = 0;
-  std::uint64_t highest_tag_ = 0;  // of all entries since the last new context
+  struct release {
+    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
+  };
+  // What a miss and an insert touch lies together.
+  std::unique_ptr<std::byte, release> sets_;
+  std::unique_ptr<tlb_entry[]> data_;  // way by way of each set
+  std::uint64_t highest_tag_ = 0;      // of all entries since the last new context
+  std::uint32_t set_mask_;
+  std::uint32_t set_bytes_;
+  std::uint32_t ways_;
+  std::uint32_t last_stamp_ = 0;  // counts what came into L1
+  unsigned classes_ = 0;          // bit per level of which entries may exist
+  std::uint8_t shifts_[4];        // by level
+  tlb_counts counts_;
   context_record current_{0, 0};
   context_record stage2_current_{0, 0};
+  tlb_geometry geometry_;
+  granule g_;
+  unsigned walk_shift_;  // what one level 3 table spans
+  std::uint64_t walk_mask_;
   std::uint64_t last_context_ = 0;
   bool has_large_blocks_ = false;
-  tlb_counts counts_;
-  std::vector<std::uint8_t> l1_heads_, l1_next_;
-  std::vector<std::uint64_t> l1_tags_;
-  std::vector<tlb_entry> l1_data_;
-  std::vector<l2_way> l2_;  // set by set: a miss touches one place
-  std::vector<std::uint8_t> l2_victims_;
   std::vector<stage1_slot> stage1_walks_;
   std::vector<stage2_slot> stage2_walks_;
   std::vector<context_record> contexts_;

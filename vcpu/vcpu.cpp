@@ -9,6 +9,7 @@ namespace {
 // One VM and one address space a guest in these workloads; KVM gives out VMIDs from 1.
 constexpr engine::vmid the_vmid{1};
 constexpr engine::asid the_asid{0};
+constexpr unsigned block_shift = mmu::granule_4k.shift(mmu::level::l2);
 
 mmu::tlb_geometry geometry_of(const machine::feature_table& f) {
   mmu::tlb_geometry g;
@@ -59,12 +60,12 @@ struct vcpu::reader {
 };
 
 vcpu::vcpu(const shared_context& shared, engine::vcpu_id id, engine::core_id core)
-    : tlb(geometry_of(shared.machine->features())),
-      shared_(shared),
-      id_(id),
-      run_ahead_(shared.machine->tlbi_shortest()),
+    : shared_(shared),
+      access_time_(shared.machine->costs().guest_access.mean),
       walk_step_(shared.machine->costs().walk_descriptor.mean),
-      access_time_(shared.machine->costs().guest_access.mean) {
+      id_(id),
+      tlb(geometry_of(shared.machine->features())),
+      run_ahead_(shared.machine->tlbi_shortest()) {
   cpu.core = core;
   cpu.random = engine::random_stream(shared.seed, id.value());
   stage1_.table = shared.stage1->root();
@@ -118,7 +119,7 @@ inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
                                    mmu::translation& out) {
   using mmu::level;
   const recent& known = recent_;
-  if (address.value() >> mmu::granule_4k.shift(level::l2) != known.va_block) return false;
+  if (address.value() >> block_shift != known.va_block) return false;
   const unsigned index = mmu::granule_4k.index(address.value(), level::l3);
   const engine::ipa at{known.ipa.value() +
                        (address.value() & (mmu::granule_4k.size(level::l2).value() - 1))};
@@ -150,13 +151,13 @@ inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
       mmu::stage2_output(mmu::granule_4k, leaf, lvl, at).align_down(mmu::granule_4k.page_shift);
   out.status = mmu::fault_status::none;
   out.entry = mmu::tlb_entry::make(base, level::l3, first, leaf, lvl);
-  tlb.insert_after_miss(address, known.regime, out.entry);
+  tlb.insert_after_miss(address, {known.context, 0}, out.entry);
   return true;
 }
 
 void vcpu::remember(engine::gva address) {
   using mmu::level;
-  constexpr std::uint64_t block = std::uint64_t{1} << mmu::granule_4k.shift(level::l2);
+  constexpr std::uint64_t block = std::uint64_t{1} << block_shift;
   recent_.va_block = ~std::uint64_t{0};
   if (!options_.hardware_af || !linear_first_.counted() || !linear_first_.s1_writable() ||
       !linear_first_.s1_executable() || !linear_first_.accessed())
@@ -169,13 +170,14 @@ void vcpu::remember(engine::gva address) {
   if ((base.value() & (block - 1)) != 0) return;
   const mmu::stage2_cached* stage2 = tlb.find_stage2(base, regime);
   if (stage2 == nullptr) return;
-  recent_ = {address.value() >> mmu::granule_4k.shift(level::l2), regime, linear_first_, base,
-             *stage2};
+  const bool is_private = shared_.privacy != nullptr && shared_.privacy->private_to(id_, base);
+  recent_ = {address.value() >> block_shift, regime.combined, linear_first_, base, *stage2,
+             is_private};
 }
 
 inline void vcpu::translate(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
-  if (address.value() >> mmu::granule_4k.shift(mmu::level::l2) == recent_.va_block &&
-      tlb.misses_surely(address, recent_.regime) && translate_recent(address, kind, out)) [[likely]]
+  if (address.value() >> block_shift == recent_.va_block &&
+      tlb.misses_surely(address, {recent_.context, 0}) && translate_recent(address, kind, out)) [[likely]]
     return;
   translate_in_full(address, kind, out);
 }
@@ -187,58 +189,11 @@ void vcpu::translate_in_full(engine::gva address, mmu::access_kind kind, mmu::tr
   reader r{*this, *cpu.thread, *shared_.stage1, walk_step_, engine::part::tlb_walk};
   mmu::translate_after_miss(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, out,
                             options_);
-  if (out.ok() && address.value() >> mmu::granule_4k.shift(mmu::level::l2) != recent_.va_block)
+  if (out.ok() && address.value() >> block_shift != recent_.va_block)
     remember(address);
 }
 
-void vcpu::access(engine::gva address, mmu::access_kind kind) {
-  engine::thread& t = *cpu.thread;
-  ++accesses;
-  // Nobody can have completed a TLBI before the horizon plus its shortest duration.
-  if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
-  apply_invalidations();
-  mmu::translation found;
-  translate(address, kind, found);
-  if (!found.ok()) {
-    access_again(address, kind, found);
-    return;
-  }
-  t.advance(engine::part::guest, access_time_);
-}
-
-void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found) {
-  engine::thread& t = *cpu.thread;
-  for (;;) {
-    if (found.stage == mmu::walk_stage::stage1)
-      throw guest_error(fmt::format("vCPU {}: stage-1 fault at 0x{:x}, level {}", id_.value(),
-                                    address.value(), mmu::to_int(found.lvl)));
-    if (found.found == mmu::tlb_level::miss &&
-        !(shared_.privacy != nullptr && shared_.privacy->private_to(id_, found.ipa))) {
-      // Another thread may have changed the entry before this moment: look again in order.
-      t.sync();
-      apply_invalidations();
-      translate(address, kind, found);
-      if (found.ok()) break;
-    }
-    if (!take_abort(address, kind, found)) return;
-    apply_invalidations();
-    translate(address, kind, found);
-    if (found.ok()) break;
-  }
-  t.advance(engine::part::guest, access_time_);
-}
-
-mmu::level vcpu::stage1_level(engine::gva address, engine::ipa entry) const {
-  engine::ipa table = stage1_.table;
-  for (mmu::level l = stage1_.start(); l != mmu::level::l3; l = mmu::next(l)) {
-    if (stage1_.entry_address(table, address, l) == entry) return l;
-    const mmu::descriptor d = shared_.stage1->load(stage1_.entry_address(table, address, l), l);
-    table = engine::ipa{d.table_address(stage1_.g).value()};
-  }
-  return mmu::level::l3;
-}
-
-bool vcpu::take_abort(engine::gva address, mmu::access_kind kind, const mmu::translation& fault) {
+inline bool vcpu::take_abort(engine::gva address, mmu::access_kind kind, const mmu::translation& fault) {
   engine::thread& t = *cpu.thread;
   const engine::sim_time begin = t.now();
   abort_info info;
@@ -266,6 +221,65 @@ bool vcpu::take_abort(engine::gva address, mmu::access_kind kind, const mmu::tra
   t.print.add(address.value() ^ registers.esr.esr() << 20);
   t.print.add(static_cast<std::uint64_t>(t.now().ps()));
   return again;
+}
+
+void vcpu::access(engine::gva address, mmu::access_kind kind) {
+  engine::thread& t = *cpu.thread;
+  ++accesses;
+  // Nobody else can change what a private chunk translates to. Another core's flush may drop the
+  // entry all the same; that it does so by this core's next sync at the latest costs at most a walk.
+  if (!recent_.is_private || address.value() >> block_shift != recent_.va_block) {
+    // Nobody can have completed a TLBI before the horizon plus its shortest duration.
+    if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
+  }
+  apply_invalidations();
+  mmu::translation found;
+  translate(address, kind, found);
+  if (!found.ok()) [[unlikely]] {
+    access_again(address, kind, found);
+    return;
+  }
+  t.advance(engine::part::guest, access_time_);
+}
+
+void vcpu::access_pages(engine::gva first, std::uint64_t count, mmu::access_kind kind) {
+  for (std::uint64_t i = 0; i < count; ++i)
+    access(engine::gva{first.value() + (i << mmu::granule_4k.page_shift)}, kind);
+}
+
+void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found) {
+  engine::thread& t = *cpu.thread;
+  for (;;) {
+    if (found.stage == mmu::walk_stage::stage1)
+      throw guest_error(fmt::format("vCPU {}: stage-1 fault at 0x{:x}, level {}", id_.value(),
+                                    address.value(), mmu::to_int(found.lvl)));
+    const bool is_private =
+        recent_.is_private && address.value() >> block_shift == recent_.va_block && !found.s1ptw
+            ? true
+            : shared_.privacy != nullptr && shared_.privacy->private_to(id_, found.ipa);
+    if (found.found == mmu::tlb_level::miss && !is_private) {
+      // Another thread may have changed the entry before this moment: look again in order.
+      t.sync();
+      apply_invalidations();
+      translate(address, kind, found);
+      if (found.ok()) break;
+    }
+    if (!take_abort(address, kind, found)) return;
+    apply_invalidations();
+    translate(address, kind, found);
+    if (found.ok()) break;
+  }
+  t.advance(engine::part::guest, access_time_);
+}
+
+mmu::level vcpu::stage1_level(engine::gva address, engine::ipa entry) const {
+  engine::ipa table = stage1_.table;
+  for (mmu::level l = stage1_.start(); l != mmu::level::l3; l = mmu::next(l)) {
+    if (stage1_.entry_address(table, address, l) == entry) return l;
+    const mmu::descriptor d = shared_.stage1->load(stage1_.entry_address(table, address, l), l);
+    table = engine::ipa{d.table_address(stage1_.g).value()};
+  }
+  return mmu::level::l3;
 }
 
 std::optional<engine::ipa> vcpu::at_s1e1r(engine::gva address) {

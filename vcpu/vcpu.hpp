@@ -112,6 +112,9 @@ class vcpu {
   /// here have no handler for those.
   void access(engine::gva address, mmu::access_kind kind);
 
+  /// `access` for each of `count` pages of 4 KiB from `first` on.
+  void access_pages(engine::gva first, std::uint64_t count, mmu::access_kind kind);
+
   /// Guest instructions that access no memory.
   void think(engine::duration d) { cpu.thread->advance(engine::part::guest, d); }
 
@@ -124,11 +127,7 @@ class vcpu {
   [[nodiscard]] engine::vcpu_id id() const { return id_; }
 
   machine::cpu cpu;  ///< `thread` is set by the thread's body before the first access
-  mmu::tlb tlb;
   std::uint64_t accesses = 0;
-  exit_stats data_aborts, instruction_aborts;
-  engine::gva pc{};           ///< of the accessing instruction, for traces
-  access_syndrome operand{};  ///< size and register of the accessing instruction
 
  private:
   struct reader;
@@ -137,31 +136,41 @@ class vcpu {
   inline void translate(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   void remember_linear(engine::ipa entry);
   void access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found);
-  [[nodiscard]] bool take_abort(engine::gva address, mmu::access_kind kind,
+  [[gnu::always_inline]] inline bool take_abort(engine::gva address, mmu::access_kind kind,
                                 const mmu::translation& fault);
   [[nodiscard]] mmu::level stage1_level(engine::gva address, engine::ipa entry) const;
 
+  // In the order in which a fault touches it, cache line by cache line.
   const shared_context& shared_;
-  engine::vcpu_id id_;
-  mmu::stage1 stage1_;
-  mmu::walk_options options_;
-  engine::duration run_ahead_;
-  engine::duration walk_step_;
-  engine::duration access_time_;
   std::uint64_t seen_ = 0;
+  engine::duration access_time_;
+  engine::duration walk_step_;
+  engine::vcpu_id id_;
   /// What the walk caches said about the 2 MiB of the last miss, so that the next page of a run
   /// need not ask again. Dropped with every invalidation and with every full walk.
-  struct recent {
+  struct alignas(64) recent {
     std::uint64_t va_block = ~std::uint64_t{0};  ///< VA >> 21
-    mmu::tlb::regime regime{};
-    mmu::descriptor first{};  ///< of the linear stage-1 table
-    engine::ipa ipa{};        ///< where its first page goes
+    std::uint64_t context = 0;                   ///< of the TLB regime: both stages
+    mmu::descriptor first{};                     ///< of the linear stage-1 table
+    engine::ipa ipa{};                           ///< where its first page goes
     mmu::stage2_cached stage2{};
+    bool is_private = false;  ///< nobody else can reach this IPA
   };
   recent recent_;
+
+ public:
+  alignas(64) mmu::tlb tlb;
+  exit_stats data_aborts, instruction_aborts;
+  engine::gva pc{};           ///< of the accessing instruction, for traces
+  access_syndrome operand{};  ///< size and register of the accessing instruction
+
+ private:
   void translate_in_full(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   bool translate_recent(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   void remember(engine::gva address);
+  mmu::stage1 stage1_;
+  mmu::walk_options options_;
+  engine::duration run_ahead_;
   // The last level 3 table of stage 1 that maps one run of pages: its page number, first entry.
   std::uint64_t linear_page_ = 0;
   mmu::descriptor linear_first_{};

@@ -31,14 +31,14 @@ void thread::park(part p, const char* what) {
   parked_ = true;
   const sim_time before = now_;
   engine_->leave(*this);
-  parts_[static_cast<std::size_t>(p)] += now_ - before;
+  parts_[place_of(p)] += now_ - before;
 }
 
 void thread::wait_until(part p, sim_time t) {
   const sim_time before = now_;
   now_ = std::max(now_, t);
   if (key() >= engine_->horizon_) engine_->yield(*this);
-  parts_[static_cast<std::size_t>(p)] += now_ - before;
+  parts_[place_of(p)] += now_ - before;
 }
 
 engine::engine(chooser* explore)
@@ -92,6 +92,18 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   return t;
 }
 
+inline void engine::switch_to(thread& next) {
+  thread* const self = current_;
+  came_from_ = self;
+  current_ = &next;
+  if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
+    housekeeping();
+  note_leave(self->notes_, next.notes_, false);
+  boost::context::fiber from = std::move(slots_[slot_of(next.id_)].fiber).resume();
+  note_arrive(self->notes_, came_from_->notes_);
+  slots_[slot_of(came_from_->id_)].fiber = std::move(from);
+}
+
 void engine::run() {
   running_ = true;
   if (live_ == 0) return;
@@ -107,18 +119,6 @@ void engine::run() {
 
 void engine::enter(boost::context::fiber&& from) {
   note_arrive(current_->notes_, came_from_->notes_);
-  slots_[slot_of(came_from_->id_)].fiber = std::move(from);
-}
-
-void engine::switch_to(thread& next) {
-  thread* const self = current_;
-  came_from_ = self;
-  current_ = &next;
-  if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
-    housekeeping();
-  note_leave(self->notes_, next.notes_, false);
-  boost::context::fiber from = std::move(slots_[slot_of(next.id_)].fiber).resume();
-  note_arrive(self->notes_, came_from_->notes_);
   slots_[slot_of(came_from_->id_)].fiber = std::move(from);
 }
 

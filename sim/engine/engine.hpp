@@ -73,13 +73,18 @@ class alignas(64) thread {
   [[nodiscard]] std::uint32_t id() const { return id_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] engine& owner() const { return *engine_; }
-  [[nodiscard]] duration time_in(part p) const { return parts_[static_cast<std::size_t>(p)]; }
-  [[nodiscard]] const std::array<duration, part_count>& parts() const { return parts_; }
+  [[nodiscard]] duration time_in(part p) const { return parts_[place_of(p)]; }
+  /// Time in every part, by number.
+  [[nodiscard]] std::array<duration, part_count> parts() const {
+    std::array<duration, part_count> all{};
+    for (std::size_t p = 0; p < part_count; ++p) all[p] = time_in(static_cast<part>(p));
+    return all;
+  }
 
   /// Spends private time.
   void advance(part p, duration d) {
     now_ += d;
-    parts_[static_cast<std::size_t>(p)] += d;
+    parts_[place_of(p)] += d;
   }
 
   /// Spends time until `t`; nothing when `t` is past.
@@ -116,7 +121,7 @@ class alignas(64) thread {
   bool parked_ = false;
   bool done_ = false;
   bool daemon_ = false;
-  std::array<duration, part_count> parts_{};
+  std::array<duration, part_count> parts_{};  // see place_of
   const char* waits_for_ = "";
   stack_notes notes_;
   std::string name_;
@@ -185,7 +190,7 @@ class engine {
   thread* next_thread();
   void leave(thread& self);
   void dispatch_next();
-  void switch_to(thread& next);
+  [[gnu::always_inline]] inline void switch_to(thread& next);
   void enter(boost::context::fiber&& from);
   boost::context::fiber finish(thread& self);
   thread* choose(std::uint32_t current);

@@ -25,8 +25,10 @@ class histogram {
     ++buckets_[index_of(static_cast<std::uint64_t>(ps))];
     ++count_;
     sum_ += ps;
-    min_ = std::min(min_, ps);
-    max_ = std::max(max_, ps);
+    if (ps < min_) [[unlikely]]
+      min_ = ps;
+    if (ps > max_) [[unlikely]]
+      max_ = ps;
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -61,10 +63,11 @@ class histogram {
 
   /// Bucket of a value; public for tests.
   [[nodiscard]] static std::size_t index_of(std::uint64_t ps) {
-    const unsigned width = static_cast<unsigned>(std::bit_width(ps >> sub_bits));
-    return (static_cast<std::size_t>(width) << sub_bits) +
-           static_cast<std::size_t>((ps >> (width == 0 ? 0 : width - 1)) -
-                                    (width == 0 ? 0 : (1U << sub_bits)));
+    if (ps < (1U << sub_bits)) [[unlikely]]
+      return static_cast<std::size_t>(ps);
+    // Octave and position in it; the leading one bit of the shifted value carries into the octave.
+    const unsigned shift = static_cast<unsigned>(std::bit_width(ps)) - 1 - sub_bits;
+    return (static_cast<std::size_t>(shift) << sub_bits) + static_cast<std::size_t>(ps >> shift);
   }
   /// Largest value of a bucket; public for tests.
   [[nodiscard]] static std::uint64_t upper_end(std::size_t index) {

@@ -21,20 +21,14 @@ class random_stream {
 
   /// Uniform over all 64-bit values.
   std::uint64_t next() {
-    if (left_ == 0) {
-      using generator = r123::Threefry2x64_R<13>;
-      const generator::ctr_type block = generator{}(generator::ctr_type{{counter_++, 0}},
-                                                    generator::key_type{{key_[0], key_[1]}});
-      buffer_[0] = block.v[0];
-      buffer_[1] = block.v[1];
-      left_ = 2;
-    }
+    if (left_ == 0) [[unlikely]]
+      refill();
     return buffer_[--left_];
   }
 
   /// Uniform over [0, 65536): four of them come from one 64-bit draw.
   std::uint32_t next16() {
-    if (small_left_ == 0) {
+    if (small_left_ == 0) [[unlikely]] {
       small_ = next();
       small_left_ = 4;
     }
@@ -58,6 +52,15 @@ class random_stream {
   }
 
  private:
+  [[gnu::noinline]] void refill() {
+    using generator = r123::Threefry2x64_R<13>;
+    const generator::ctr_type block = generator{}(generator::ctr_type{{counter_++, 0}},
+                                                  generator::key_type{{key_[0], key_[1]}});
+    buffer_[0] = block.v[0];
+    buffer_[1] = block.v[1];
+    left_ = 2;
+  }
+
   std::array<std::uint64_t, 2> key_{1, 0};
   std::uint64_t counter_ = 0;
   std::array<std::uint64_t, 2> buffer_{};

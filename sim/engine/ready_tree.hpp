@@ -36,7 +36,7 @@ class ready_tree {
   [[nodiscard]] std::size_t capacity() const { return size_; }
 
   /// Sets a key and returns the smallest of all.
-  event_key set(std::size_t id, event_key key) {
+  [[gnu::always_inline]] event_key set(std::size_t id, event_key key) {
     event_key* const nodes = nodes_.data();
     std::size_t i = id + size_;
     nodes[i] = key;

@@ -33,50 +33,74 @@ unsigned outcome_of(mmu::stage2_result r) {
 
 /// One abort on its way through the handler.
 struct vm::abort {
-  vcpu::syndrome esr;
   engine::ipa address;  ///< the faulting page
-  memslot* slot;
-  bool write;
+  memslot& slot;
+  const decoded_abort& what;
   bool is_private;  ///< no other thread can reach the chunk of `address`
   fault_action action = fault_action::none;
-  [[nodiscard]] bool permission() const { return esr.status() == mmu::fault_status::permission; }
 };
 
+decoded_abort vm::decode(vcpu::syndrome s) const {
+  decoded_abort d;
+  d.esr = s.esr();
+  d.lvl = s.lvl();
+  d.permission = s.status() == mmu::fault_status::permission;
+  d.access_flag = s.status() == mmu::fault_status::access_flag;
+  d.write = s.s1ptw() ? sw_.s1ptw_always_write || d.permission : s.wnr();
+  d.exec = s.is_exec();
+  d.hpfar_valid = vcpu::hpfar_valid(s);
+  return d;
+}
+
 bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
-  engine::thread& t = *v.cpu.thread;
+  machine::cpu& c = v.cpu;
+  engine::thread& t = *c.thread;
   const machine::cost_table& costs = machine_.costs();
-  abort a{r.esr, r.hpfar_el2.page(), nullptr, false, false};
-  if (!vcpu::hpfar_valid(r.esr)) {
+  fault_state& mine = faulting_[v.id().value()];
+  decoded_abort& what = mine.last;
+  if (what.esr != r.esr.esr()) [[unlikely]]
+    what = decode(r.esr);
+  engine::ipa address = r.hpfar_el2.page();
+  if (!what.hpfar_valid) {
     t.advance(engine::part::fault_software, costs.at_translate.mean);
     const std::optional<engine::ipa> at = v.at_s1e1r(r.far);
     if (!at) return true;
-    a.address = at->align_down(12);
+    address = at->align_down(12);
   }
   if (!config_.vgic) {
-    machine_.read_modify_write(v.cpu, irq_desc_, engine::part::irqchip);
-    t.advance(engine::part::irqchip, costs.irqchip_user.draw(v.cpu.random));
+    machine_.read_modify_write(c, irq_desc_, engine::part::irqchip);
+    t.advance(engine::part::irqchip, costs.irqchip_user.draw(c.random));
   }
-  if (on_abort) on_abort(v, r, a.address);
-  a.slot = find_slot(a.address);
-  const fault_class kind = classify(a.slot, r.esr);
-  if (a.slot == nullptr) {
-    counters_.add_fault(kind, fault_action::none);
-    counters_.add(event::abort_to_userspace);
-    t.advance(engine::part::userspace, costs.userspace_exit.draw(v.cpu.random));
+  if (on_abort) [[unlikely]]
+    on_abort(v, r, address);
+  memslot* const slot = find_slot(address);
+  const std::uint32_t id = slot == nullptr ? decoded_abort::no_slot : slot->id;
+  if (what.slot != id) [[unlikely]] {
+    what.slot = id;
+    what.counted_as = static_cast<std::uint16_t>(counters::row_of(classify(slot, r.esr)));
+  }
+  if (slot == nullptr) [[unlikely]] {
+    abort_outside_slots(v, what.counted_as);
     return false;
   }
   ++faults_;
-  a.is_private = privacy_.private_to(v.id(), a.address);
-  a.write = r.esr.s1ptw() ? sw_.s1ptw_always_write || a.permission() : r.esr.wnr();
-  t.advance(engine::part::fault_software, costs.fault_software.draw(v.cpu.random));
-  if (r.esr.status() == mmu::fault_status::access_flag) {
+  abort a{address, *slot, what, privacy_.private_to(v.id(), address)};
+  t.advance(engine::part::fault_software, costs.fault_software.draw(c.random));
+  if (what.access_flag) [[unlikely]] {
     access_fault(v, a);
   } else {
-    user_mem_abort(v, a);
+    user_mem_abort(v, mine, a);
   }
-  counters_.add_fault(kind, a.action);
+  counters_.add_fault(what.counted_as, a.action);
   counters_.add(event::abort_to_guest);
   return true;
+}
+
+void vm::abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as) {
+  counters_.add_fault(counted_as, fault_action::none);
+  counters_.add(event::abort_to_userspace);
+  v.cpu.thread->advance(engine::part::userspace,
+                        machine_.costs().userspace_exit.draw(v.cpu.random));
 }
 
 void vm::access_fault(vcpu::vcpu& v, const abort& a) {
@@ -94,24 +118,23 @@ void vm::access_fault(vcpu::vcpu& v, const abort& a) {
   }
 }
 
-void vm::refill(vcpu::vcpu& v, memcache& cache) {
-  if (cache.pages >= s2_.geometry.memcache_min()) return;
-  v.cpu.thread->advance(engine::part::allocation,
-                        machine_.costs().page_refill.draw(v.cpu.random) *
-                            static_cast<std::int64_t>(memcache_capacity - cache.pages));
+void vm::refill(machine::cpu& c, memcache& cache) {
+  c.thread->advance(engine::part::allocation,
+                    machine_.costs().page_refill.draw(c.random) *
+                        static_cast<std::int64_t>(memcache_capacity - cache.pages));
   cache.pages = memcache_capacity;
 }
 
-void vm::mark_dirty(vcpu::vcpu& v, memslot& slot, engine::ipa at, bool is_private) {
+inline void vm::mark_dirty(machine::cpu& c, memslot& slot, engine::ipa at, bool is_private) {
   counters_.add(event::mark_dirty);
   if (!slot.logging) return;
   const std::uint64_t page = slot.page_of(at);
   // A private chunk's bits fill a line of their own only if slot and chunk are aligned alike.
   const bool own_line = is_private && (slot.base.value() & (block_size.value() - 1)) == 0;
   if (own_line) {
-    v.cpu.thread->advance(engine::part::dirty_log, machine_.costs().dirty_set.mean);
+    c.thread->advance(engine::part::dirty_log, machine_.costs().dirty_set.mean);
   } else {
-    machine_.read_modify_write(v.cpu, slot.dirty.line_of(page), engine::part::dirty_log);
+    machine_.read_modify_write(c, slot.dirty.line_of(page), engine::part::dirty_log);
     // Logging was switched off meanwhile: the old bitmap lives until this handler returns (SRCU),
     // but nobody will read it.
     if (!slot.dirty.allocated()) return;
@@ -119,19 +142,73 @@ void vm::mark_dirty(vcpu::vcpu& v, memslot& slot, engine::ipa at, bool is_privat
   slot.dirty.set(page);
 }
 
-void vm::user_mem_abort(vcpu::vcpu& v, abort& a) {
+engine::bytes vm::mapping_size(const abort& a, engine::hva address, unsigned page_shift) const {
+  const memslot& slot = a.slot;
+  const engine::bytes faulted = s2_.geometry.g.size(a.what.lvl);
+  if (a.what.permission && faulted > page_size) return faulted;
+  const std::uint64_t inside = block_size.value() - 1;
+  const engine::ipa block = a.address.align_down(21);
+  const bool congruent = (address.value() & inside) == (a.address.value() & inside) &&
+                         block >= slot.base && slot.contains(block) &&
+                         slot.contains(block + engine::bytes{inside});
+  return page_shift == 21 && congruent ? block_size : page_size;
+}
+
+[[gnu::noinline]] mmu::stage2_result vm::relax(table_port& port, abort& a,
+                                               mmu::stage2_attributes prot, bool shared) {
+  counters_.add(event::s2_relax);
+  const mmu::stage2_result result = mmu::relax_perms(port, s2_, a.address, prot, shared);
+  counters_.add(result_event::s2_relax, outcome_of(result));
+  a.action = fault_action::relax;
+  return result;
+}
+
+[[gnu::noinline]] mmu::stage2_result vm::map_block(table_port& port, engine::thread& t, abort& a,
+                                                   engine::bytes size, engine::pfn frame,
+                                                   mmu::stage2_attributes prot, bool shared) {
+  counters_.add(sized_event::s2_map, size);
+  ++structure_epoch_;
+  const engine::pa to{(frame.value() & ~std::uint64_t{511}) << 12};
+  const mmu::stage2_result result =
+      mmu::map(port, s2_, a.address.align_down(21), size, to, prot, shared);
+  counters_.add(result_event::s2_map, outcome_of(result));
+  t.advance(engine::part::startup_offset, config_.extra_locked_per_block);
+  a.action = prot.write ? fault_action::map_block : fault_action::map_block_ro;
+  return result;
+}
+
+[[gnu::noinline]] mmu::stage2_result vm::map_one_page(table_port& port, fault_state& mine, abort& a,
+                                                      engine::pfn frame,
+                                                      mmu::stage2_attributes prot, bool shared) {
+  counters_.add(sized_event::s2_map, page_size);
+  const engine::pa to{frame.value() << 12};
+  const std::uint64_t chunk = a.address.value() >> access::privacy_map::chunk_shift;
+  mmu::stage2_result result;
+  if (a.is_private && mine.chunk == chunk && mine.epoch == structure_epoch_) [[likely]] {
+    result = mmu::map_page_below(port, s2_, mine.l3, a.address, to, prot, shared);
+  } else {
+    result = mmu::map(port, s2_, a.address.align_down(12), page_size, to, prot, shared);
+    if (a.is_private) {
+      mine.l3 = mmu::peek_l3_table(s2_, a.address);
+      mine.chunk = mine.l3 == nullptr ? ~std::uint64_t{0} : chunk;
+      mine.epoch = structure_epoch_;
+    }
+  }
+  counters_.add(result_event::s2_map, outcome_of(result));
+  a.action = prot.write ? fault_action::map_page : fault_action::map_page_ro;
+  return result;
+}
+
+inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   machine::cpu& c = v.cpu;
   engine::thread& t = *c.thread;
   const machine::cost_table& costs = machine_.costs();
-  memslot& slot = *a.slot;
-  const bool permission = a.permission();
-  const engine::bytes granule = s2_.geometry.g.size(a.esr.lvl());
+  memslot& slot = a.slot;
+  const decoded_abort& what = a.what;
   const bool logging = slot.logging;
-  const bool exec = a.esr.is_exec();
-
-  fault_state& mine = faulting_[v.id().value()];
-  memcache& cache = mine.cache;
-  if (!permission || (logging && a.write)) refill(v, cache);
+  if (mine.cache.pages < s2_.geometry.memcache_min() &&
+      (!what.permission || (logging && what.write))) [[unlikely]]
+    refill(c, mine.cache);
 
   std::uint64_t seq = 0;
   if (sw_.mmap_lock) {
@@ -148,18 +225,23 @@ void vm::user_mem_abort(vcpu::vcpu& v, abort& a) {
   counters_.add(event::gup);
   const engine::hva address = slot.to_hva(a.address);
   std::optional<host::host_page> page = mm_.lookup(slot.vma, address);
-  if (!page) page = mm_.fault_in(c, slot.vma, address, sw_.mmap_lock);
-  machine::line& page_ref = slot.page_refs[(a.address.value() >> 21) - (slot.base.value() >> 21)];
-  if (!a.is_private) machine_.read_modify_write(c, page_ref, engine::part::fault_software);
-  const bool writable = a.write || !logging;
+  if (!page) [[unlikely]]
+    page = mm_.fault_in(c, slot.vma, address, sw_.mmap_lock);
+  const auto touch_page_count = [&] {
+    if (a.is_private) return;
+    machine_.read_modify_write(
+        c, slot.page_refs[(a.address.value() >> 21) - (slot.base.value() >> 21)],
+        engine::part::fault_software);
+  };
+  touch_page_count();
+  const unsigned page_shift = page->page_shift;
   const engine::pfn frame{page->first.value() +
-                          ((address.value() & ((std::uint64_t{1} << page->page_shift) - 1)) >> 12)};
+                          ((address.value() & ((std::uint64_t{1} << page_shift) - 1)) >> 12)};
 
-  const bool spin = sw_.mmu_lock == lock_kind::spinlock;
-  const bool read_side =
-      !spin &&
-      (sw_.fault_side == lock_side::read ||
-       (sw_.permission_fast_path && logging && permission && a.write && granule == page_size));
+  const bool read_side = sw_.mmu_lock != lock_kind::spinlock &&
+                         (sw_.fault_side == lock_side::read ||
+                          (sw_.permission_fast_path && logging && what.permission && what.write &&
+                           what.lvl == mmu::level::l3));
   if (read_side) {
     rwlock_.read_lock(c);
   } else {
@@ -167,65 +249,34 @@ void vm::user_mem_abort(vcpu::vcpu& v, abort& a) {
   }
   const engine::sim_time since = t.now();
   mmu::stage2_result result = mmu::stage2_result::again;
-  if (seq == notifier_seq_ && notifiers_in_progress_ == 0) {
+  const bool writable = what.write || !logging;
+  if (seq == notifier_seq_ && notifiers_in_progress_ == 0) [[likely]] {
     t.advance(engine::part::fault_software, costs.fault_locked.draw(c.random));
-    engine::bytes size = page_size;
-    if (!logging) {
-      const std::uint64_t inside = block_size.value() - 1;
-      const engine::ipa block = a.address.align_down(21);
-      const bool congruent = (address.value() & inside) == (a.address.value() & inside) &&
-                             block >= slot.base && slot.contains(block) &&
-                             slot.contains(block + engine::bytes{inside});
-      if (permission && granule > page_size) {
-        size = granule;
-      } else if (page->page_shift == 21 && congruent) {
-        size = block_size;
-      }
-    }
+    const engine::bytes size = logging ? page_size : mapping_size(a, address, page_shift);
     mmu::stage2_attributes prot;
     prot.write = writable;
-    prot.execute = exec || machine_.features().dic;
+    prot.execute = what.exec || machine_.features().dic;
     const bool shared = read_side && sw_.tables.walker != mmu::walker_flavour::exclusive;
     if (shared) rcu_.read_lock(c);
-    table_port port(*this, c, &cache, &v, a.is_private);
-    if (permission && size == granule) {
-      counters_.add(event::s2_relax);
-      result = mmu::relax_perms(port, s2_, a.address, prot, shared);
-      counters_.add(result_event::s2_relax, outcome_of(result));
-      a.action = fault_action::relax;
+    table_port port(*this, c, &mine.cache, &v, a.is_private);
+    if (what.permission && size == s2_.geometry.g.size(what.lvl)) {
+      result = relax(port, a, prot, shared);
+    } else if (size > page_size) {
+      result = map_block(port, t, a, size, frame, prot, shared);
     } else {
-      const bool block = size > page_size;
-      const std::uint64_t offset = block ? frame.value() & 511 : 0;
-      counters_.add(sized_event::s2_map, size);
-      const engine::pa to{(frame.value() - offset) << 12};
-      const std::uint64_t chunk = a.address.value() >> access::privacy_map::chunk_shift;
-      if (!block && a.is_private && mine.chunk == chunk && mine.epoch == structure_epoch_) {
-        result = mmu::map_page_below(port, s2_, mine.l3, a.address, to, prot, shared);
-      } else {
-        if (block) ++structure_epoch_;
-        result = mmu::map(port, s2_, a.address.align_down(block ? 21 : 12), size, to, prot, shared);
-        if (!block && a.is_private) {
-          mine.l3 = mmu::peek_l3_table(s2_, a.address);
-          mine.chunk = mine.l3 == nullptr ? ~std::uint64_t{0} : chunk;
-          mine.epoch = structure_epoch_;
-        }
-      }
-      counters_.add(result_event::s2_map, outcome_of(result));
-      if (block) t.advance(engine::part::startup_offset, config_.extra_locked_per_block);
-      a.action = block ? (writable ? fault_action::map_block : fault_action::map_block_ro)
-                       : (writable ? fault_action::map_page : fault_action::map_page_ro);
+      result = map_one_page(port, mine, a, frame, prot, shared);
     }
     if (shared) rcu_.read_unlock(c);
   }
   const bool dirty = writable && result == mmu::stage2_result::ok;
-  if (dirty && sw_.dirty_inside_lock) mark_dirty(v, slot, a.address, a.is_private);
+  if (dirty && sw_.dirty_inside_lock) mark_dirty(c, slot, a.address, a.is_private);
   if (read_side) {
     rwlock_.read_unlock(c, since);
   } else {
     unlock_write(c);
   }
-  if (dirty && !sw_.dirty_inside_lock) mark_dirty(v, slot, a.address, a.is_private);
-  if (!a.is_private) machine_.read_modify_write(c, page_ref, engine::part::fault_software);
+  if (dirty && !sw_.dirty_inside_lock) mark_dirty(c, slot, a.address, a.is_private);
+  touch_page_count();
 }
 
 }  // namespace hvsim::hypervisor

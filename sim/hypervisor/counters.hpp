@@ -104,10 +104,18 @@ class counters {
   }
   /// `outcome`: 0 for success, 1 for -EAGAIN, 2 for -ENOMEM.
   void add(result_event e, unsigned outcome) { ++results_[static_cast<std::size_t>(e)][outcome]; }
-  void add_fault(const fault_class& f, fault_action a) {
-    const std::size_t i = index_of(f);
-    ++faults_[i];
-    ++actions_[i][static_cast<std::size_t>(a)];
+  void add_fault(std::size_t row, fault_action a) {
+    ++faults_[row];
+    ++actions_[row][static_cast<std::size_t>(a)];
+  }
+  /// Where faults of a class are counted: what add_fault takes.
+  [[nodiscard]] static std::size_t row_of(const fault_class& f) {
+    return (((static_cast<std::size_t>(f.place) * 3 + static_cast<std::size_t>(f.access)) * 2 +
+             (f.s1ptw ? 1 : 0)) *
+                4 +
+            static_cast<std::size_t>(f.status)) *
+               4 +
+           f.level;
   }
 
   [[nodiscard]] std::uint64_t total(event e) const { return events_[static_cast<std::size_t>(e)]; }
@@ -120,14 +128,6 @@ class counters {
 
  private:
   static constexpr std::size_t fault_classes = 3 * 3 * 2 * 4 * 4;
-  [[nodiscard]] static std::size_t index_of(const fault_class& f) {
-    return (((static_cast<std::size_t>(f.place) * 3 + static_cast<std::size_t>(f.access)) * 2 +
-             (f.s1ptw ? 1 : 0)) *
-                4 +
-            static_cast<std::size_t>(f.status)) *
-               4 +
-           f.level;
-  }
   struct sized_row {
     std::uint64_t page = 0;
     std::uint64_t block = 0;

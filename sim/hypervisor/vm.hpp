@@ -35,14 +35,32 @@ struct memcache {
   std::uint32_t pages = 0;
 };
 
+/// What an abort is. Kept for the next one, which most often is of the same kind.
+struct decoded_abort {
+  static constexpr std::uint32_t not_looked_up = ~std::uint32_t{0};
+  static constexpr std::uint32_t no_slot = not_looked_up - 1;
+  std::uint64_t esr = 0;               ///< 0: nothing decoded yet; no abort has this value
+  std::uint32_t slot = not_looked_up;  ///< memslot for which `counted_as` holds
+  std::uint16_t counted_as = 0;        ///< row of the counts
+  mmu::level lvl{};
+  bool permission = false;
+  bool access_flag = false;
+  bool write = false;  ///< kvm_is_write_fault, with its rule for S1PTW
+  bool exec = false;
+  bool hpfar_valid = false;
+};
+
 /// What KVM keeps for one vCPU in the fault path, and what the model remembers for it.
-struct fault_state {
+struct alignas(64) fault_state {
   memcache cache;
   /// Level 3 table of the private chunk of the last fault; valid while `epoch` is the VM's.
   std::uint64_t chunk = ~std::uint64_t{0};
   mmu::table_page* l3 = nullptr;
   std::uint64_t epoch = 0;
+  decoded_abort last;
 };
+
+class table_port;
 
 /// See the head of this file. All calls come from fibers of one engine; vCPU fibers call
 /// handle_abort, the main thread's fiber calls the ioctls.
@@ -99,10 +117,20 @@ class vm final : public vcpu::hypervisor {
   struct abort;
 
   memslot* find_slot(engine::ipa a);
-  void user_mem_abort(vcpu::vcpu& v, abort& a);
+  [[nodiscard]] decoded_abort decode(vcpu::syndrome s) const;
+  void abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as);
+  [[gnu::always_inline]] inline void user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a);
+  [[nodiscard]] engine::bytes mapping_size(const abort& a, engine::hva address,
+                                           unsigned page_shift) const;
+  mmu::stage2_result map_one_page(table_port& port, fault_state& mine, abort& a, engine::pfn frame,
+                                  mmu::stage2_attributes prot, bool shared);
+  mmu::stage2_result map_block(table_port& port, engine::thread& t, abort& a, engine::bytes size,
+                               engine::pfn frame, mmu::stage2_attributes prot, bool shared);
+  mmu::stage2_result relax(table_port& port, abort& a, mmu::stage2_attributes prot, bool shared);
   void access_fault(vcpu::vcpu& v, const abort& a);
-  void refill(vcpu::vcpu& v, memcache& cache);
-  void mark_dirty(vcpu::vcpu& v, memslot& slot, engine::ipa at, bool is_private);
+  void refill(machine::cpu& c, memcache& cache);
+  [[gnu::always_inline]] inline void mark_dirty(machine::cpu& c, memslot& slot, engine::ipa at,
+                                                bool is_private);
   void lock_write(machine::cpu& c);
   void unlock_write(machine::cpu& c);
   void write_protect(machine::cpu& c, const memslot& slot, std::uint64_t first_page,
