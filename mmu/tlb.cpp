@@ -23,11 +23,11 @@ tlb::tlb(const tlb_geometry& geometry, granule g) : geometry_(geometry), g_(g) {
   walk_mask_ = geometry.walk_entries - 1U;
   ways_ = geometry.l2_ways;
   constexpr std::size_t line = 64;
-  const std::size_t used =
-      ways_ * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + sizeof(std::uint32_t);
+  const std::size_t used = ways_ * (sizeof(std::uint64_t) + sizeof(std::uint32_t));
   set_bytes_ = static_cast<std::uint32_t>((used + line - 1) / line * line);
   sets_.reset(static_cast<std::byte*>(::operator new(sets * set_bytes_, std::align_val_t{line})));
   data_ = std::make_unique<tlb_entry[]>(geometry.l2_entries);
+  victims_ = std::make_unique<std::uint8_t[]>(sets);
   stage1_walks_.resize(geometry.walk_entries);
   stage2_walks_.resize(geometry.walk_entries);
   clear();
@@ -36,6 +36,7 @@ tlb::tlb(const tlb_geometry& geometry, granule g) : geometry_(geometry), g_(g) {
 void tlb::clear() {
   std::memset(sets_.get(), 0, (std::size_t{set_mask_} + 1) * set_bytes_);
   std::fill_n(data_.get(), geometry_.l2_entries, tlb_entry{});
+  std::fill_n(victims_.get(), std::size_t{set_mask_} + 1, 0);
   std::fill(stage1_walks_.begin(), stage1_walks_.end(), stage1_slot{});
   std::fill(stage2_walks_.begin(), stage2_walks_.end(), stage2_slot{});
   contexts_.clear();
@@ -44,7 +45,7 @@ void tlb::clear() {
   stage2_current_ = {0, 0};
   last_context_ = 0;
   last_stamp_ = geometry_.l1_entries;  // a stamp of zero is older than L1
-  highest_tag_ = 0;
+  start_anew();
   classes_ = 0;
   has_large_blocks_ = false;
 }
@@ -81,7 +82,7 @@ std::uint64_t tlb::find_stage2_context(std::uint32_t key) {
 void tlb::invalidate_stage1(engine::vmid v) {
   std::erase_if(contexts_, [v](const context_record& c) { return c.key >> 16 == v.value(); });
   if (current_.key >> 16 == v.value()) current_.number = 0;
-  if (contexts_.empty()) highest_tag_ = 0;
+  if (contexts_.empty()) start_anew();
 }
 
 void tlb::invalidate_vmid(engine::vmid v) {
@@ -114,6 +115,33 @@ void tlb::invalidate_range(engine::vmid v, engine::ipa at, engine::bytes n) {
   }
 }
 
+void tlb::begin_run(std::uint64_t t, tlb_entry e) {
+  settle();
+  classes_ |= 1U << to_int(e.size());
+  run_ = {e.next(g_), e, t, 1};
+}
+
+void tlb::write_run() {
+  std::uint64_t t = run_.first_tag;
+  tlb_entry e = run_.first;
+  for (std::uint32_t i = 0; i < run_.count; ++i) {
+    put(t, e);
+    t += tag_step;
+    e = e.next(g_);
+  }
+  run_ = {};
+  written_ = true;
+}
+
+void tlb::start_anew() {
+  highest_tag_ = 0;
+  next_tag_ = 0;
+  classes_ = 0;
+  run_ = {};
+  if (written_) std::fill_n(victims_.get(), std::size_t{set_mask_} + 1, 0);
+  written_ = false;
+}
+
 void tlb::drop(std::uint64_t t) {
   const std::size_t set = l2_set(t);
   if (const unsigned way = find_way(set, t); way != nobody) tags_of(set)[way] = 0;
@@ -121,6 +149,7 @@ void tlb::drop(std::uint64_t t) {
 
 void tlb::invalidate_va(engine::gva va, engine::asid a, engine::vmid v) {
   const std::uint64_t ctx = context(a, v);
+  settle();
   for (unsigned classes = classes_; classes != 0; classes &= classes - 1)
     drop(tag(va, class_level(classes), ctx));
   stage1_slot& s = stage1_walks_[walk_slot(va.value())];
@@ -129,14 +158,14 @@ void tlb::invalidate_va(engine::gva va, engine::asid a, engine::vmid v) {
 
 void tlb::invalidate_all() {
   contexts_.clear();
-  highest_tag_ = 0;
+  start_anew();
   stage2_contexts_.clear();
   current_.number = 0;
   stage2_current_.number = 0;
 }
 
 std::size_t tlb::memory_bytes() const {
-  return (std::size_t{set_mask_} + 1) * set_bytes_ + geometry_.l2_entries * sizeof(tlb_entry) +
+  return (std::size_t{set_mask_} + 1) * (set_bytes_ + 1) + geometry_.l2_entries * sizeof(tlb_entry) +
          sizeof(stage1_slot) * stage1_walks_.capacity() +
          sizeof(stage2_slot) * stage2_walks_.capacity();
 }

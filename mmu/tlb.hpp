@@ -2,7 +2,8 @@
 // The TLBs of one vCPU's core: two levels of combined translations and a walk cache.
 //
 // Invalidation follows the Arm ARM: IPAS2E1 reaches stage-2-only entries and not the combined
-// ones, which is why KVM adds VMALLE1. Replacement is first in, first out, so runs repeat exactly.
+// ones, which is why KVM adds VMALLE1. Replacement is first in, first out, so runs repeat exactly;
+// a TLB whose last context is dropped is as good as new.
 // The second level holds everything that the first one holds: L1 is the set of the entries that
 // came in last.
 // Not thread-safe: one fiber at a time.
@@ -77,6 +78,7 @@ class tlb {
       const std::uint64_t t = tag(va, class_level(classes), ctx);
       // Tags of one context are ordered by page: beyond the highest one nothing can match.
       if (classes_ == pages_only && t > highest_tag_) break;
+      settle();
       const std::size_t set = l2_set(t);
       const unsigned way = find_way(set, t);
       if (way == nobody) continue;
@@ -96,13 +98,14 @@ class tlb {
   /// Adds a translation of `va`; `e` must cover it. Replaces an entry of the same tag.
   void insert(engine::gva va, const regime& r, tlb_entry e) {
     const std::uint64_t t = tag(va, e.size(), r.combined);
+    settle();
     drop(t);
     add(t, e);
   }
   /// Whether a page-sized lookup of `va` is bound to miss because every entry of this context is
   /// for a lower page. Counts the miss if so.
   [[nodiscard]] bool misses_surely(engine::gva va, const regime& r) {
-    if (classes_ != pages_only || tag(va, level::l3, r.combined) <= highest_tag_) return false;
+    if ((classes_ & ~pages_only) != 0 || tag(va, level::l3, r.combined) <= highest_tag_) return false;
     ++counts_.misses;
     return true;
   }
@@ -166,6 +169,7 @@ class tlb {
   static constexpr unsigned context_bits = 26;
   static constexpr std::uint64_t max_context = (std::uint64_t{1} << context_bits) - 1;
   static constexpr unsigned nobody = ~0U;
+  static constexpr std::uint64_t tag_step = std::uint64_t{1} << (context_bits + 2);
   static constexpr unsigned pages_only = 1U << 3;  // classes_ with entries of level 3 alone
   struct context_record {
     std::uint32_t key;  // VMID << 16 | ASID
@@ -205,7 +209,8 @@ class tlb {
       return stage2_current_.number;
     return find_stage2_context(v.value());
   }
-  // One set in memory: the tags of its ways, when each came into L1, and the next victim.
+  // One set in memory: the tags of its ways, then when each came into L1. The victims lie apart, so
+  // that adding an entry writes to a set and never waits for it.
   std::uint64_t* tags_of(std::size_t set) const {
     return reinterpret_cast<std::uint64_t*>(sets_.get() + set * set_bytes_);
   }
@@ -213,14 +218,30 @@ class tlb {
     return reinterpret_cast<std::uint32_t*>(sets_.get() + set * set_bytes_ +
                                             ways_ * sizeof(std::uint64_t));
   }
-  std::uint32_t& victim_of(std::size_t set) const { return stamps_of(set)[ways_]; }
-  void add(std::uint64_t t, tlb_entry e) {
-    if (t > highest_tag_) highest_tag_ = t;
-    classes_ |= 1U << to_int(e.size());
+  // Entries wait in `run_` as long as each follows the one before, until somebody looks: a guest
+  // that streams through memory, and whose TLB is flushed again and again, writes to no set at all.
+  [[gnu::always_inline]] void add(std::uint64_t t, tlb_entry e) {
+    const bool follows = t == next_tag_;
+    streak_ = follows ? streak_ + 1 : 1;
+    next_tag_ = t + tag_step;
+    // As many entries side by side as L2 holds have pushed out everything else.
+    if (t > highest_tag_ || streak_ >= geometry_.l2_entries) highest_tag_ = t;
+    if (follows && e == run_.next && run_.count != 0) [[likely]] {
+      ++run_.count;
+      run_.next = e.next(g_);
+      return;
+    }
+    begin_run(t, e);
+  }
+  void settle() {
+    if (run_.count != 0) write_run();
+  }
+  void begin_run(std::uint64_t t, tlb_entry e);
+  void write_run();
+  void put(std::uint64_t t, tlb_entry e) {
     const std::size_t set = l2_set(t);
-    std::uint32_t& victim = victim_of(set);
-    const std::uint32_t way = victim;
-    victim = way + 1U == ways_ ? 0 : way + 1U;
+    const unsigned way = victims_[set];
+    victims_[set] = static_cast<std::uint8_t>(way + 1U == ways_ ? 0 : way + 1U);
     tags_of(set)[way] = t;
     stamps_of(set)[way] = ++last_stamp_;
     data_[set * ways_ + way] = e;
@@ -240,6 +261,7 @@ class tlb {
       if (tags[way] == t) return way;
     return nobody;
   }
+  void start_anew();
   void drop(std::uint64_t t);
   std::uint64_t find_context(std::uint32_t key);
   std::uint64_t find_stage2_context(std::uint32_t key);
@@ -249,10 +271,20 @@ class tlb {
   struct release {
     void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
   };
+  struct run {
+    tlb_entry next{};  // what would follow
+    tlb_entry first{};
+    std::uint64_t first_tag = 0;
+    std::uint32_t count = 0;
+  };
   // What a miss and an insert touch lies together.
+  run run_;
   std::unique_ptr<std::byte, release> sets_;
-  std::unique_ptr<tlb_entry[]> data_;  // way by way of each set
-  std::uint64_t highest_tag_ = 0;      // of all entries since the last new context
+  std::unique_ptr<tlb_entry[]> data_;         // way by way of each set
+  std::unique_ptr<std::uint8_t[]> victims_;   // of each set
+  std::uint64_t highest_tag_ = 0;  // of what may be found
+  std::uint64_t next_tag_ = 0;     // follows the last entry
+  std::uint32_t streak_ = 0;       // entries up to the last one, each next to the one before
   std::uint32_t set_mask_;
   std::uint32_t set_bytes_;
   std::uint32_t ways_;
@@ -268,6 +300,7 @@ class tlb {
   std::uint64_t walk_mask_;
   std::uint64_t last_context_ = 0;
   bool has_large_blocks_ = false;
+  bool written_ = false;  // some set, since the TLB was new
   std::vector<stage1_slot> stage1_walks_;
   std::vector<stage2_slot> stage2_walks_;
   std::vector<context_record> contexts_;

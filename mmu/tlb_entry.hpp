@@ -48,6 +48,10 @@ class tlb_entry {
     }
     return (raw_ & (bits::s2_xn | bits::s1_pxn)) == 0;
   }
+  /// The entry for what follows in memory, with equal attributes.
+  [[nodiscard]] constexpr tlb_entry next(granule g) const {
+    return tlb_entry{raw_ + g.size(size()).value()};
+  }
   friend constexpr bool operator==(tlb_entry, tlb_entry) = default;
 
  private:

@@ -45,7 +45,7 @@ engine::engine(chooser* explore)
     : chooser_(explore),
       unusual_(explore != nullptr),
       host_(new thread(*this, max_threads - 1, "host", sim_time{})) {
-  slots_.push_back({{}, host_.get()});
+  slots_.push_back({{}, host_.get(), nullptr, nullptr});
 }
 
 engine::~engine() = default;
@@ -80,7 +80,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
         }
         return finish(t);
       });
-  slots_.push_back({std::move(fiber), &t});
+  slots_.push_back({std::move(fiber), &t, nullptr, nullptr});
   if (ready_.capacity() < threads_.size()) {
     ready_tree grown(threads_.size());
     for (const auto& other : threads_)
@@ -140,6 +140,17 @@ thread* engine::choose(std::uint32_t current) {
   return threads_[runnable_[chooser_->pick(runnable_, current)]].get();
 }
 
+inline void engine::warm_up(const slot& s) const {
+  constexpr int line = 64;
+  constexpr int thread_lines = 3;
+  constexpr int stack_lines = 10;
+  constexpr int state_lines = 5;
+  const char* const t = reinterpret_cast<const char*>(s.who);
+  for (int i = 0; i < thread_lines; ++i) __builtin_prefetch(t + i * line, 1);
+  for (int i = -2; i < stack_lines; ++i) __builtin_prefetch(s.stack + i * line, 1);
+  for (int i = 0; i < state_lines; ++i) __builtin_prefetch(s.state + i * line, 1);
+}
+
 void engine::yield(thread& self) {
   if (unusual_) [[unlikely]] {
     yield_unusual(self);
@@ -151,6 +162,10 @@ void engine::yield(thread& self) {
     return;
   }
   horizon_ = 0;
+  // Whoever is next after the next one will most likely run soon.
+  const event_key after = ready_.top_without(id);
+  slots_[slot_of(self.id_)].stack = static_cast<const char*>(__builtin_frame_address(0));
+  warm_up(slots_[slot_of(after & (max_threads - 1))]);
   switch_to(*slots_[slot_of(id)].who);
 }
 
