@@ -238,7 +238,7 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   const engine::pfn frame{page->first.value() +
                           ((address.value() & ((std::uint64_t{1} << page_shift) - 1)) >> 12)};
 
-  const bool read_side = sw_.mmu_lock != lock_kind::spinlock &&
+  const bool read_side = sw_.mmu_lock == lock_kind::rwlock &&
                          (sw_.fault_side == lock_side::read ||
                           (sw_.permission_fast_path && logging && what.permission && what.write &&
                            what.lvl == mmu::level::l3));
