@@ -121,6 +121,7 @@ class alignas(64) thread {
   bool parked_ = false;
   bool done_ = false;
   bool daemon_ = false;
+  bool started_ = false;
   std::array<duration, part_count> parts_{};  // see place_of
   const char* waits_for_ = "";
   stack_notes notes_;
@@ -192,6 +193,7 @@ class engine {
   void dispatch_next();
   [[gnu::always_inline]] inline void switch_to(thread& next);
   void enter(boost::context::fiber&& from);
+  void unwind(thread& t);
   boost::context::fiber finish(thread& self);
   thread* choose(std::uint32_t current);
   void housekeeping();
@@ -218,8 +220,10 @@ class engine {
   const std::atomic<bool>* stop_ = nullptr;
   std::function<void()> heartbeat_;
   bool running_ = false;
+  bool unwinding_ = false;  // fibers that have not ended are being destroyed
 };
 
+// Keys differ, so equality means a horizon of 0 (exploring): thread 0 at time 0 yields as well.
 inline void thread::sync() {
   if (key() >= engine_->horizon_) [[unlikely]]
     engine_->yield(*this);
