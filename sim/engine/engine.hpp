@@ -25,6 +25,7 @@
 
 #include "sim/engine/fiber.hpp"
 #include "sim/engine/fingerprint.hpp"
+#include "sim/engine/observer.hpp"
 #include "sim/engine/parts.hpp"
 #include "sim/engine/ready_tree.hpp"
 #include "sim/engine/units.hpp"
@@ -163,6 +164,12 @@ class engine {
 
   /// Whether `t` is parked.
   [[nodiscard]] static bool parked(const thread& t) { return t.parked_; }
+  /// Whether the body of `t` has returned.
+  [[nodiscard]] static bool ended(const thread& t) { return t.done_; }
+
+  /// Who is told about shared steps; null, the usual case, for nobody. Must outlive the run.
+  void observe(observer* watcher) { observer_ = watcher; }
+  [[nodiscard]] observer* watcher() const { return observer_; }
 
   /// Earliest time at which any thread but the running one may act; the end of time if none can.
   [[nodiscard]] sim_time horizon() const {
@@ -201,6 +208,7 @@ class engine {
 
   // Nobody else acts before; zero while that is not known, which a sync finds out.
   event_key horizon_ = never;
+  observer* observer_ = nullptr;
   ready_tree ready_;
   thread* current_ = nullptr;
   thread* came_from_ = nullptr;
