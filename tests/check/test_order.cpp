@@ -201,15 +201,3 @@ TEST_CASE("a checked build notices an ioctl that does not wait for the vCPUs") {
               },
               "which is declared private to vcpu");
 }
-
-TEST_CASE("a checked build notices an upper table that goes although faults rely on it") {
-  // Without tables_may_vanish faults read upper levels ahead; unmapping everything takes those away.
-  check_found(
-      [](workloads::session& s) { s.vm->privacy().share_all(); },
-      [](workloads::session& ss) {
-        ss.main.thread->advance(part::idle, engine::microseconds(100));
-        ss.main.thread->sync();
-        ss.vm->notifier_unmap(ss.main, ss.vm->slot(1)->host, ss.test_size);
-      },
-      "after vcpu");
-}
