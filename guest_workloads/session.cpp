@@ -146,6 +146,7 @@ void session::start_vcpus(std::function<void(session&, vcpu::vcpu&)> body) {
                                               machine.costs().thread_start.draw(vp->cpu.random));
                                     body(*this, *vp);
                                   });
+    vm->privacy().bind(v->id(), *v->cpu.thread);
   }
 }
 

@@ -33,6 +33,7 @@ struct vcpu::reader {
 
   mmu::descriptor load(const mmu::entry_ref& e) {
     mmu::table_memory::check_access(e.table);
+    owner.check_read(e.lvl, e.ipa);
     return e.in_memory();
   }
   bool compare_exchange(const mmu::entry_ref& e, mmu::descriptor expected,
@@ -128,6 +129,7 @@ inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
   engine::duration walk = walk_step_;
   if (!leaf.counted()) {
     mmu::table_memory::check_access(known.stage2.table);
+    check_read(level::l3, at);
     leaf = known.stage2.table->entries[mmu::granule_4k.index(at.value(), level::l3)];
     walk += walk_step_;
     lvl = level::l3;
@@ -231,6 +233,9 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
   if (!recent_.is_private || address.value() >> block_shift != recent_.va_block) {
     // Nobody can have completed a TLBI before the horizon plus its shortest duration.
     if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
+    if (shared_.privacy != nullptr) shared_.privacy->check_translation(t, run_ahead_);
+  } else {
+    shared_.privacy->check_early(t, access::object::guest_memory, recent_.ipa);
   }
   apply_invalidations();
   mmu::translation found;
@@ -239,6 +244,8 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
     access_again(address, kind, found);
     return;
   }
+  if (t.owner().watcher() != nullptr) [[unlikely]]
+    report(address, kind, found);
   t.advance(engine::part::guest, access_time_);
 }
 
@@ -269,6 +276,7 @@ void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::transla
     translate(address, kind, found);
     if (found.ok()) break;
   }
+  if (t.owner().watcher() != nullptr) report(address, kind, found);
   t.advance(engine::part::guest, access_time_);
 }
 

@@ -139,6 +139,13 @@ class vcpu {
   [[gnu::always_inline]] inline bool take_abort(engine::gva address, mmu::access_kind kind,
                                 const mmu::translation& fault);
   [[nodiscard]] mmu::level stage1_level(engine::gva address, engine::ipa entry) const;
+  /// Tells the watcher of the engine about an access that `found` translates. Takes no time.
+  void report(engine::gva address, mmu::access_kind kind, const mmu::translation& found) const;
+  /// Checked builds: the walker reads a stage-2 entry of level `l` for `at`.
+  void check_read(mmu::level l, engine::ipa at) const {
+    if (l >= mmu::level::l2 && shared_.privacy != nullptr)
+      shared_.privacy->check_early(*cpu.thread, access::object::descriptor, at);
+  }
 
   // In the order in which a fault touches it, cache line by cache line.
   const shared_context& shared_;

@@ -12,18 +12,9 @@ constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 constexpr std::uint64_t housekeeping_mask = 0xffff;
 constexpr std::int64_t last_time = std::int64_t{1} << (63 - thread_id_bits);  // 9,007 s
 
-#ifdef HVSIM_ASAN
-void note_leave(stack_notes& leaving, const stack_notes& entering, bool for_good) {
-  __sanitizer_start_switch_fiber(for_good ? nullptr : &leaving.fake_stack, entering.bottom,
-                                 entering.size);
-}
-void note_arrive(const stack_notes& me, stack_notes& other) {
-  __sanitizer_finish_switch_fiber(me.fake_stack, &other.bottom, &other.size);
-}
-#else
-void note_leave(stack_notes&, const stack_notes&, bool) {}
-void note_arrive(const stack_notes&, stack_notes&) {}
-#endif
+/// Thrown into a suspended fiber to destroy what lies on its stack. Boost's own way to do that
+/// throws before a sanitizer can be told that the stack has changed.
+struct unwound {};
 }  // namespace
 
 void thread::park(part p, const char* what) {
@@ -48,7 +39,9 @@ engine::engine(chooser* explore)
   slots_.push_back({{}, host_.get(), nullptr, nullptr});
 }
 
-engine::~engine() = default;
+engine::~engine() {
+  for (auto& t : threads_) unwind(*t);
+}
 
 thread& engine::spawn(std::string name, sim_time start, std::function<void(thread&)> body,
                       bool daemon) {
@@ -62,18 +55,15 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   if (!daemon) ++live_;
   coloured_stack stack(stack_bytes, id);
   const boost::context::stack_context context = stack.allocate();
-#ifdef HVSIM_ASAN
-  t.notes_.bottom = static_cast<const char*>(context.sp) - context.size;
-  t.notes_.size = context.size;
-#endif
+  t.notes_.describe(context);
   boost::context::fiber fiber(
       std::allocator_arg, boost::context::preallocated(context.sp, context.size, context), stack,
       [this, &t, work = std::move(body)](boost::context::fiber&& from) mutable {
         enter(std::move(from));
+        t.started_ = true;
         try {
-          work(t);
-        } catch (const boost::context::detail::forced_unwind&) {
-          throw;
+          if (!unwinding_) work(t);
+        } catch (const unwound&) {
         } catch (...) {
           if (!failure_) failure_ = std::current_exception();
           unusual_ = true;
@@ -98,9 +88,9 @@ inline void engine::switch_to(thread& next) {
   current_ = &next;
   if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
     housekeeping();
-  note_leave(self->notes_, next.notes_, false);
+  self->notes_.leave(next.notes_, false);
   boost::context::fiber from = std::move(slots_[slot_of(next.id_)].fiber).resume();
-  note_arrive(self->notes_, came_from_->notes_);
+  self->notes_.arrive(came_from_->notes_);
   slots_[slot_of(came_from_->id_)].fiber = std::move(from);
 }
 
@@ -108,17 +98,33 @@ void engine::run() {
   running_ = true;
   if (live_ == 0) return;
   current_ = host_.get();
+  host_->notes_.describe_host();
   switch_to(*next_thread());
-  if (failure_) {
-    for (slot& s : slots_) s.fiber = boost::context::fiber{};
-    std::rethrow_exception(failure_);
+  for (auto& t : threads_) unwind(*t);  // daemons; after a failure all
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void engine::unwind(thread& t) {
+  boost::context::fiber& fiber = slots_[slot_of(t.id_)].fiber;
+  if (!fiber) return;
+  unwinding_ = true;
+  came_from_ = host_.get();
+  current_ = &t;
+  host_->notes_.describe_host();
+  host_->notes_.leave(t.notes_, false);
+  if (t.started_) {
+    (void)std::move(fiber).resume_with([this](auto&& from) -> boost::context::fiber {
+      enter(std::move(from));
+      throw unwound{};
+    });
+  } else {
+    (void)std::move(fiber).resume();
   }
-  for (auto& t : threads_)
-    if (t->daemon_) slots_[slot_of(t->id_)].fiber = boost::context::fiber{};
+  host_->notes_.arrive(t.notes_);
 }
 
 void engine::enter(boost::context::fiber&& from) {
-  note_arrive(current_->notes_, came_from_->notes_);
+  current_->notes_.arrive(came_from_->notes_);
   slots_[slot_of(came_from_->id_)].fiber = std::move(from);
 }
 
@@ -203,7 +209,7 @@ boost::context::fiber engine::finish(thread& self) {
   ready_.set(self.id_, never);
   if (!self.daemon_) --live_;
   thread* next = host_.get();
-  if (!failure_ && live_ != 0) {
+  if (!failure_ && !unwinding_ && live_ != 0) {
     next = next_thread();
     if (next == nullptr) {
       try {
@@ -217,7 +223,7 @@ boost::context::fiber engine::finish(thread& self) {
   }
   came_from_ = &self;
   current_ = next;
-  note_leave(self.notes_, next->notes_, true);
+  self.notes_.leave(next->notes_, true);
   return std::move(slots_[slot_of(next->id_)].fiber);
 }
 

@@ -25,6 +25,7 @@
 
 #include "sim/engine/fiber.hpp"
 #include "sim/engine/fingerprint.hpp"
+#include "sim/engine/observer.hpp"
 #include "sim/engine/parts.hpp"
 #include "sim/engine/ready_tree.hpp"
 #include "sim/engine/units.hpp"
@@ -121,6 +122,7 @@ class alignas(64) thread {
   bool parked_ = false;
   bool done_ = false;
   bool daemon_ = false;
+  bool started_ = false;
   std::array<duration, part_count> parts_{};  // see place_of
   const char* waits_for_ = "";
   stack_notes notes_;
@@ -162,6 +164,12 @@ class engine {
 
   /// Whether `t` is parked.
   [[nodiscard]] static bool parked(const thread& t) { return t.parked_; }
+  /// Whether the body of `t` has returned.
+  [[nodiscard]] static bool ended(const thread& t) { return t.done_; }
+
+  /// Who is told about shared steps; null, the usual case, for nobody. Must outlive the run.
+  void observe(observer* watcher) { observer_ = watcher; }
+  [[nodiscard]] observer* watcher() const { return observer_; }
 
   /// Earliest time at which any thread but the running one may act; the end of time if none can.
   [[nodiscard]] sim_time horizon() const {
@@ -205,6 +213,7 @@ class engine {
   void dispatch_next();
   [[gnu::always_inline]] inline void switch_to(thread& next);
   void enter(boost::context::fiber&& from);
+  void unwind(thread& t);
   boost::context::fiber finish(thread& self);
   thread* choose(std::uint32_t current);
   void housekeeping();
@@ -212,6 +221,7 @@ class engine {
 
   // Nobody else acts before; zero while that is not known, which a sync finds out.
   event_key horizon_ = never;
+  observer* observer_ = nullptr;
   ready_tree ready_;
   thread* current_ = nullptr;
   thread* came_from_ = nullptr;
@@ -227,8 +237,10 @@ class engine {
   const std::atomic<bool>* stop_ = nullptr;
   std::function<void()> heartbeat_;
   bool running_ = false;
+  bool unwinding_ = false;  // fibers that have not ended are being destroyed
 };
 
+// Keys differ, so equality means a horizon of 0 (exploring): thread 0 at time 0 yields as well.
 inline void thread::sync() {
   if (key() >= engine_->horizon_) [[unlikely]]
     engine_->yield(*this);

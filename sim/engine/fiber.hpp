@@ -8,14 +8,14 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HVSIM_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define HVSIM_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define HVSIM_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define HVSIM_TSAN 1
 #endif
-#endif
-
-#ifdef HVSIM_ASAN
-#include <sanitizer/common_interface_defs.h>
 #endif
 
 namespace hvsim::engine {
@@ -36,12 +36,41 @@ class coloured_stack {
   unsigned colour_;
 };
 
-/// What AddressSanitizer must be told when stacks change. Empty without it.
-struct stack_notes {
+/// What a sanitizer is told about one stack when fibers switch: its bounds (address) or its identity
+/// (thread). Empty, and its calls nothing, in a build without either.
+///
+/// Every switch is a pair: `leave` on the old stack, at once followed by the switch, and `arrive`
+/// on the new one before anything there throws or returns.
+class stack_notes {
+ public:
+#if defined(HVSIM_ASAN) || defined(HVSIM_TSAN)
+  stack_notes() = default;
+  ~stack_notes();
+  stack_notes(const stack_notes&) = delete;
+  stack_notes& operator=(const stack_notes&) = delete;
+  /// These notes are about a new fiber with this stack.
+  void describe(const boost::context::stack_context& stack);
+  /// These notes are about the stack that runs now and that no fiber owns.
+  void describe_host();
+  /// `for_good`: the stack that is left will not be entered again.
+  void leave(const stack_notes& entering, bool for_good);
+  /// `left` is the stack that was left.
+  void arrive(stack_notes& left) const;
+
+ private:
 #ifdef HVSIM_ASAN
-  const void* bottom = nullptr;
-  std::size_t size = 0;
-  void* fake_stack = nullptr;
+  const void* bottom_ = nullptr;
+  std::size_t size_ = 0;
+  void* fake_stack_ = nullptr;
+#else
+  void* fiber_ = nullptr;
+  bool owned_ = false;
+#endif
+#else
+  static void describe(const boost::context::stack_context&) {}
+  static void describe_host() {}
+  static void leave(const stack_notes&, bool) {}
+  static void arrive(stack_notes&) {}
 #endif
 };
 

@@ -132,9 +132,12 @@ inline void vm::mark_dirty(machine::cpu& c, memslot& slot, engine::ipa at, bool 
   // A private chunk's bits fill a line of their own only if slot and chunk are aligned alike.
   const bool own_line = is_private && (slot.base.value() & (block_size.value() - 1)) == 0;
   if (own_line) {
+    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, at);
     c.thread->advance(engine::part::dirty_log, machine_.costs().dirty_set.mean);
   } else {
-    machine_.read_modify_write(c, slot.dirty.line_of(page), engine::part::dirty_log);
+    c.thread->sync();
+    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, at);
+    machine_.take_line(c, slot.dirty.line_of(page), engine::part::dirty_log);
     // Logging was switched off meanwhile: the old bitmap lives until this handler returns (SRCU),
     // but nobody will read it.
     if (!slot.dirty.allocated()) return;
@@ -228,8 +231,10 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   if (!page) [[unlikely]]
     page = mm_.fault_in(c, slot.vma, address, sw_.mmap_lock);
   const auto touch_page_count = [&] {
+    if (!a.is_private) t.sync();
+    privacy_.check(t, access::object::page_reference, access::use::write, a.address);
     if (a.is_private) return;
-    machine_.read_modify_write(
+    machine_.take_line(
         c, slot.page_refs[(a.address.value() >> 21) - (slot.base.value() >> 21)],
         engine::part::fault_software);
   };

@@ -57,6 +57,12 @@ void vm::flush_slot(machine::cpu& c, const memslot& slot) {
   }
 }
 
+void vm::check_word(const engine::thread& t, const memslot& slot, std::uint64_t word,
+                    access::use u) {
+  const std::uint64_t page = word * pages_per_word;
+  privacy_.check(t, access::object::dirty_bitmap, u, slot.base + engine::bytes{page << 12});
+}
+
 std::uint64_t vm::get_dirty_log(machine::cpu& c, std::uint32_t id, bool manual_protect) {
   memslot& s = require(slots_, id);
   counters_.add(event::get_dirty_log);
@@ -67,6 +73,7 @@ std::uint64_t vm::get_dirty_log(machine::cpu& c, std::uint32_t id, bool manual_p
   if (manual_protect) {
     t.sync();
     for (std::uint64_t w = 0; w < s.dirty.word_count(); ++w) {
+      check_word(t, s, w, access::use::read);
       s.dirty.set_fetched(w, s.dirty.peek(w));
       dirty += static_cast<std::uint64_t>(std::popcount(s.dirty.peek(w)));
     }
@@ -79,8 +86,10 @@ std::uint64_t vm::get_dirty_log(machine::cpu& c, std::uint32_t id, bool manual_p
   for (std::uint64_t w = 0; w < s.dirty.word_count(); ++w) {
     t.advance(engine::part::ioctl, costs.bitmap_word.mean);
     s.dirty.set_fetched(w, 0);
-    if (s.dirty.peek(w) == 0) continue;
     t.sync();
+    check_word(t, s, w, access::use::read);
+    if (s.dirty.peek(w) == 0) continue;
+    check_word(t, s, w, access::use::write);
     const std::uint64_t bits = s.dirty.take(w, ~std::uint64_t{0});
     s.dirty.set_fetched(w, bits);
     dirty += static_cast<std::uint64_t>(std::popcount(bits));
@@ -108,6 +117,7 @@ void vm::clear_dirty_log(machine::cpu& c, std::uint32_t id, bool initially_set) 
     t.advance(engine::part::ioctl, costs.bitmap_word.mean);
     if (s.dirty.fetched(w) == 0) continue;
     t.sync();
+    check_word(t, s, w, access::use::write);
     // Bits that were set since the GET stay: the VMM has not seen them.
     const std::uint64_t bits = s.dirty.take(w, s.dirty.fetched(w));
     if (bits == 0) continue;

@@ -15,26 +15,36 @@ class table_port {
   /// `who`: the vCPU for which private chunks need no sync (nullopt: the main thread, which syncs
   /// always; that costs nothing while the vCPUs wait).
   table_port(vm& v, machine::cpu& c, memcache* cache, vcpu::vcpu* local, bool private_chunk)
-      : vm_(v), c_(c), t_(*c.thread), cache_(cache), local_(local), private_(private_chunk) {}
+      : vm_(v),
+        c_(c),
+        t_(*c.thread),
+        watch_(t_.owner().watcher()),
+        cache_(cache),
+        local_(local),
+        private_(private_chunk) {}
 
   mmu::descriptor load(const mmu::entry_ref& e) {
     if (!private_) {
       // Upper levels are only ever filled while vCPUs run, so a table that is there stays there.
       if (mmu::to_int(e.lvl) <= 1 && !vm_.tables_may_vanish && !t_.owner().exploring()) {
         const mmu::descriptor d = e.in_memory();
-        if (d.is_table(e.lvl)) return d;
+        if (d.is_table(e.lvl)) {
+          vm_.privacy_.check_read_ahead(t_, e.where);
+          return d;
+        }
       }
       t_.sync();
     } else if (mmu::to_int(e.lvl) <= 1 && !e.in_memory().is_table(e.lvl)) [[unlikely]] {
       t_.sync();  // an upper entry spans other vCPUs' chunks
     }
-    mmu::table_memory::check_access(e.table);
+    touch(e, access::use::read);
     return e.in_memory();
   }
   void store(const mmu::entry_ref& e, mmu::descriptor d) {
     order(e);
     t_.advance(engine::part::table_work, costs().table_update.mean);
     e.in_memory() = d;
+    changed(e);
   }
   bool compare_exchange(const mmu::entry_ref& e, mmu::descriptor expected,
                         mmu::descriptor desired) {
@@ -42,6 +52,7 @@ class table_port {
     t_.advance(engine::part::table_work, costs().table_update.mean);
     if (e.in_memory() != expected) return false;
     e.in_memory() = desired;
+    changed(e);
     return true;
   }
   mmu::descriptor exchange(const mmu::entry_ref& e, mmu::descriptor desired) {
@@ -49,6 +60,7 @@ class table_port {
     t_.advance(engine::part::table_work, costs().table_update.mean);
     const mmu::descriptor old = e.in_memory();
     e.in_memory() = desired;
+    changed(e);
     return old;
   }
 
@@ -131,7 +143,26 @@ class table_port {
 
   void order(const mmu::entry_ref& e) {
     if (!private_ || mmu::to_int(e.lvl) <= 1) t_.sync();
+    touch(e, access::use::write);
+  }
+
+  /// The checks of one access, at its time.
+  void touch(const mmu::entry_ref& e, access::use u) {
     mmu::table_memory::check_access(e.table);
+    if (mmu::to_int(e.lvl) <= 1 && e.in_memory().is_table(e.lvl)) {
+      if (u == access::use::read)
+        vm_.privacy_.check_read_ahead(t_, e.where);
+      else
+        vm_.privacy_.check_removal(t_, e.where, e.ipa);
+    } else if (e.table->state != mmu::table_state::detached) {  // else nobody else works on it
+      vm_.privacy_.check(t_, access::object::descriptor, u, e.ipa);
+    }
+  }
+  void changed(const mmu::entry_ref& e) const {
+    if (watch_ == nullptr) [[likely]]
+      return;
+    const mmu::granule& g = vm_.s2_.geometry.g;
+    watch_->entry_changed(t_, e.ipa.align_down(g.shift(e.lvl)), g.size(e.lvl));
   }
 
   // The unmap walker of 6.1 passes level 0 where it cannot tell.
@@ -140,24 +171,33 @@ class table_port {
     return mmu::level::l0;
   }
 
+  static engine::invalidation seen_by_checkers(const vcpu::tlbi& op, bool broadcast) {
+    const bool one = op.what == vcpu::tlbi::scope::ipa;
+    return {op.at, one ? engine::bytes{1} : op.size, op.what == vcpu::tlbi::scope::vmid, broadcast};
+  }
   void invalidate(const vcpu::tlbi& op, int broadcasts) {
     if (!vm_.sw_.tlbi_broadcast) {
       invalidate_local(op, broadcasts);
       return;
     }
+    if (watch_ != nullptr) watch_->invalidation_issued(t_, seen_by_checkers(op, true));
     t_.advance(engine::part::tlbi, costs().vmid_switch.mean);
     for (int i = 0; i < broadcasts; ++i) vm_.machine_.tlbi_broadcast(c_);
     vm_.tlbi_log_.push(op);
+    if (watch_ != nullptr) watch_->invalidation_completed(t_, seen_by_checkers(op, true));
   }
   void invalidate_local(const vcpu::tlbi& op, int operations) {
+    if (watch_ != nullptr) watch_->invalidation_issued(t_, seen_by_checkers(op, false));
     t_.advance(engine::part::tlbi, costs().vmid_switch.mean);
     for (int i = 0; i < operations; ++i) vm_.machine_.tlbi_local(c_);
     if (local_ != nullptr) local_->apply(op);
+    if (watch_ != nullptr) watch_->invalidation_completed(t_, seen_by_checkers(op, false));
   }
 
   vm& vm_;
   machine::cpu& c_;
   engine::thread& t_;
+  engine::observer* watch_;
   memcache* cache_;
   vcpu::vcpu* local_;
   bool private_;

@@ -136,6 +136,8 @@ class vm final : public vcpu::hypervisor {
   void write_protect(machine::cpu& c, const memslot& slot, std::uint64_t first_page,
                      std::uint64_t pages);
   void flush_slot(machine::cpu& c, const memslot& slot);
+  /// Checked builds: `t` touches a word of the slot's bitmap now.
+  void check_word(const engine::thread& t, const memslot& slot, std::uint64_t word, access::use u);
   void split_huge_pages(machine::cpu& c, const memslot& slot, std::uint64_t first_page,
                         std::uint64_t pages);
   void unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size);

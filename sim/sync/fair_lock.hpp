@@ -54,9 +54,11 @@ class fair_lock {
       }
     }
     exclusive_since_ = c.thread->now();
+    taken(c, stats, true);
   }
 
   void unlock_exclusive(machine::cpu& c, lock_stats& stats) {
+    dropped(c, stats, true);
     c.thread->advance(line_part_, machine_.costs().line_local.mean);
     stats.held(c.thread->now() - exclusive_since_);
     exclusive_ = false;
@@ -74,23 +76,27 @@ class fair_lock {
     if (exclusive_ || !queue_.empty()) [[unlikely]] {
       enqueue(c, false);
       stats.waited(c.thread->now() - arrived);
+      taken(c, stats, false);
       return;
     }
     ++readers_;
     if (arrived < free_at_) [[unlikely]] {
       take_by_value(c);
       stats.waited(c.thread->now() - arrived);
+      taken(c, stats, false);
       return;
     }
     const engine::sim_time queued_until = word_.free_at;
     machine_.take_line(c, word_, line_part_);
     if (queued_until > arrived) stats.waited(queued_until - arrived);
+    taken(c, stats, false);
   }
 
   /// `since` is when the caller's lock_shared returned.
   void unlock_shared(machine::cpu& c, lock_stats& stats, engine::sim_time since) {
     stats.held(c.thread->now() - since);
     c.thread->sync();
+    dropped(c, stats, false);
     machine_.take_line(c, word_, line_part_);
     --readers_;
     if (readers_ == 0) {
@@ -111,6 +117,14 @@ class fair_lock {
     bool exclusive;
   };
 
+  void taken(machine::cpu& c, const lock_stats& stats, bool exclusive) const {
+    if (engine::observer* w = c.thread->owner().watcher()) [[unlikely]]
+      w->lock_taken(*c.thread, this, stats.name().c_str(), exclusive);
+  }
+  void dropped(machine::cpu& c, const lock_stats& stats, bool exclusive) const {
+    if (engine::observer* w = c.thread->owner().watcher()) [[unlikely]]
+      w->lock_dropped(*c.thread, this, stats.name().c_str(), exclusive);
+  }
   void take_by_value(machine::cpu& c);
   void enqueue(machine::cpu& c, bool exclusive);
   void hand_over(machine::cpu& c);

@@ -232,6 +232,48 @@ TEST_CASE("daemons do not keep a run alive, and bodies may spawn") {
   CHECK(e.threads().size() == 5);
 }
 
+TEST_CASE("what lies on the stacks of threads that did not end is destroyed") {
+  struct on_stack {
+    std::vector<int>& log;
+    int n;
+    ~on_stack() { log.push_back(n); }
+  };
+  std::vector<int> destroyed;
+  const auto parks = [&](int n) {
+    return [&destroyed, n](thread& t) {
+      const on_stack outer{destroyed, n};
+      const on_stack inner{destroyed, n + 1};
+      t.park(part::idle, "nothing");
+      destroyed.push_back(-1);
+    };
+  };
+  SECTION("daemons, after a run") {
+    engine::engine e;
+    e.spawn("daemon", sim_time{}, parks(10), true);
+    e.spawn("worker", sim_time{}, [](thread& t) { t.sync(); });
+    e.run();
+    CHECK(destroyed == std::vector<int>{11, 10});
+  }
+  SECTION("all, after a failure, whether they have begun or not") {
+    engine::engine e;
+    e.spawn("begun", sim_time{}, parks(10));
+    e.spawn("failing", sim_time{1}, [](thread& t) {
+      t.sync();
+      throw std::invalid_argument("planted");
+    });
+    e.spawn("not begun", sim_time{1000}, parks(20));
+    CHECK_THROWS_AS(e.run(), std::invalid_argument);
+    CHECK(destroyed == std::vector<int>{11, 10});
+  }
+  SECTION("an engine that never ran") {
+    {
+      engine::engine e;
+      e.spawn("not begun", sim_time{}, parks(10));
+    }
+    CHECK(destroyed.empty());
+  }
+}
+
 TEST_CASE("a thousand threads take turns") {
   engine::engine e;
   std::vector<int> order;
@@ -258,7 +300,7 @@ std::string two_by_two(engine::chooser& c) {
   engine::engine e(&c);
   std::string order;
   for (const char name : {'A', 'B'})
-    e.spawn(std::string(1, name), sim_time{1}, [&order, name](thread& t) {
+    e.spawn(std::string(1, name), sim_time{}, [&order, name](thread& t) {
       for (int i = 0; i < 2; ++i) {
         t.sync();
         order += name;
@@ -309,10 +351,10 @@ TEST_CASE("PCT leaves a thread that spins on another one") {
     check::pct_explorer c(seed, 0, 10);
     engine::engine e(&c);
     bool done = false;
-    e.spawn("spins", sim_time{1}, [&](thread& t) {
+    e.spawn("spins", sim_time{}, [&](thread& t) {
       while (!done) t.sync();
     });
-    e.spawn("works", sim_time{1}, [&](thread& t) {
+    e.spawn("works", sim_time{}, [&](thread& t) {
       t.sync();
       done = true;
     });
