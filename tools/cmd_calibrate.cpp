@@ -28,7 +28,8 @@ int calibrate_command(const context& ctx, const calibrate_arguments& a) {
                  r.step);
   };
   const experiment::calibration result =
-      experiment::calibrate(paper, loader_for(ctx), runner_for(ctx), ctx.catalogue.costs, options);
+      experiment::calibrate(paper, loader_for(ctx, origins_of(options.runs.sets, paper.name)),
+                            runner_for(ctx), ctx.catalogue.costs, options);
   write_stdout(experiment::to_text(result));
   return result.on_bound() || !result.after.failures.empty() ? exit_failed : exit_ok;
 }

@@ -62,11 +62,16 @@ void write_folder(const report::run_result& result, const std::string& folder) {
 int run_command(const context& ctx, const run_arguments& a) {
   std::vector<std::string> sets = a.sets;
   if (!a.seed.empty()) sets.push_back("seed=" + a.seed);
-  scenario::scenario s = load_scenario(ctx, a.file, sets);
+  override_origins from;
+  if (!a.seed.empty()) from.by_key["seed"] = "--seed";
+  const scenario::scenario s = load_scenario(ctx, a.file, sets, from);
+  warn_about(s);
   if (a.print_config) {
     write_stdout(scenario::to_yaml(s));
     return exit_ok;
   }
+  if (!a.ftrace.empty()) report::require_writable(a.ftrace);
+  if (!a.output.empty()) report::require_writable_folder(a.output);
   report::run_result result;
   auto start = std::chrono::steady_clock::now();
   {
@@ -91,16 +96,16 @@ void add_run(CLI::App& app, context& ctx) {
   auto* sub = app.add_subcommand("run", "run one scenario and print its results");
   sub->add_option("FILE", a->file, "scenario, the name of a built-in one, or - for standard input")
       ->required();
-  sub->add_option("--set", a->sets, "override a key after the file (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  sub->add_option("-o,--output", a->output, "also write JSON, CSV and text into this folder")
-      ->type_name("DIR");
+  add_sets(*sub, a->sets);
+  add_output(*sub, "-o,--output", a->output, "also write JSON, CSV and text into this folder",
+             "DIR");
   add_format(*sub, a->format, {"text", "json", "csv"});
   sub->add_flag("--print-config", a->print_config, "print the effective scenario and stop");
-  sub->add_option("--ftrace", a->ftrace, "write the fault stream as kvm_guest_fault lines")
-      ->type_name("FILE");
-  sub->add_option("--seed", a->seed, "same as --set seed=N")->type_name("N");
+  add_output(*sub, "--ftrace", a->ftrace, "write the fault stream as kvm_guest_fault lines",
+             "FILE");
+  sub->add_option("--seed", a->seed, "same as --set seed=N")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return run_command(ctx, *a); }; });
 }
 

@@ -84,7 +84,7 @@ report::run_result run(const scenario::scenario& s, const run_options& options) 
     } catch (const workloads::trace_error& e) {
       throw report::input_error(e.what());
     } catch (const workloads::trace_unreadable& e) {
-      throw config_error(diagnostic_of_file(s, e.what()));
+      throw missing_input(diagnostic_of_file(s, e.what()));
     }
     if (ftrace) ftrace->finish();
     return convert(session);
