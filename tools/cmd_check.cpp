@@ -42,7 +42,7 @@ void add_check(CLI::App& app, context& ctx) {
   auto* sub = app.add_subcommand("check", "run scenarios and hold them to their expectations");
   sub->add_option("PATH", a->paths, "scenarios, names of built-in ones, or folders")->required();
   add_sets(*sub, a->sets);
-  add_output(*sub, "--junit", a->junit, "also write JUnit XML", "FILE");
+  add_text(*sub, "--junit", a->junit, "also write JUnit XML", "FILE");
   add_jobs(*sub, a->jobs);
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return check_command(ctx, *a); }; });
 }

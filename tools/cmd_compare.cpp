@@ -89,8 +89,8 @@ void add_compare(CLI::App& app, context& ctx) {
          "time that the workload reports")
       ->delimiter(',');
   add_sets(*sub, a->request.sets);
-  add_output(*sub, "--save", a->save, "store the comparison", "FILE.json");
-  add_output(*sub, "--baseline", a->baseline, "fail if a stored comparison came out otherwise",
+  add_text(*sub, "--save", a->save, "store the comparison", "FILE.json");
+  add_text(*sub, "--baseline", a->baseline, "fail if a stored comparison came out otherwise",
              "FILE.json");
   sub->add_option("--tolerance", a->tolerance, "allowed difference from the baseline")
       ->type_name("PERCENT")

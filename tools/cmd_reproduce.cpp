@@ -70,7 +70,7 @@ void add_reproduce(CLI::App& app, context& ctx) {
   sub->add_option("--scale", a->options.scale, "divide memory sizes, multiply times (a quick look)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
-  add_output(*sub, "-o,--output", a->output, "folder of the files", "DIR")->capture_default_str();
+  add_text(*sub, "-o,--output", a->output, "folder of the files", "DIR")->capture_default_str();
   sub->add_flag("--no-files", a->no_files, "print only");
   add_format(*sub, a->format, {"text", "markdown", "csv", "json"});
   add_jobs(*sub, a->jobs);

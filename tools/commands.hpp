@@ -98,9 +98,9 @@ void write_stdout(std::string_view text);
 /// Adds "--set KEY=VALUE".
 CLI::Option* add_sets(CLI::App& app, std::vector<std::string>& into);
 
-/// Adds an option for a file or folder to be written; an empty name is a wrong command line.
-CLI::Option* add_output(CLI::App& app, const std::string& names, std::string& into,
-                        const std::string& help, const std::string& type);
+/// Adds an option whose value must not be empty, such as a file's name.
+CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& into,
+                      const std::string& help, const std::string& type);
 
 /// Adds "--format" with the given choices; `into` holds the default.
 CLI::Option* add_format(CLI::App& app, std::string& into, const std::vector<std::string>& choices);

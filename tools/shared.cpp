@@ -139,15 +139,15 @@ CLI::Option* add_sets(CLI::App& app, std::vector<std::string>& into) {
       ->allow_extra_args(false);
 }
 
-CLI::Option* add_output(CLI::App& app, const std::string& names, std::string& into,
-                        const std::string& help, const std::string& type) {
+CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& into,
+                      const std::string& help, const std::string& type) {
   return app.add_option(names, into, help)
       ->type_name(type)
       ->check(CLI::Validator(
           [](const std::string& name) {
-            return name.empty() ? std::string("the name is empty") : std::string();
+            return name.empty() ? std::string("the value is empty") : std::string();
           },
-          "", "name"));
+          "", "text"));
 }
 
 CLI::Option* add_format(CLI::App& app, std::string& into, const std::vector<std::string>& choices) {

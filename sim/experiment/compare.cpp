@@ -116,7 +116,7 @@ void require_metrics(const std::vector<std::string>& paths) {
     if (info.what == scenario::dimension::text)
       throw usage_error(fmt::format(
           "--metric: '{}' is no number to compare; known: {}; `hvsim check` holds it to an 'equals'",
-          *path, fmt::join(scenario::selector_roots(), ", ")));
+          *path, fmt::join(scenario::number_selector_roots(), ", ")));
     if (std::find(paths.begin(), path, *path) != path)
       throw usage_error(fmt::format("--metric: '{}' twice", *path));
   }

@@ -8,6 +8,7 @@
 
 #include "sim/engine/parts.hpp"
 #include "sim/hypervisor/counters.hpp"
+#include "sim/report/fields.hpp"
 
 namespace hvsim::experiment {
 namespace {
@@ -84,12 +85,12 @@ std::string_view behind_phase(const std::vector<report::metric>& all, std::strin
   return rest;
 }
 
-std::optional<metric_unit> unit_of_field(
-    std::string_view field, std::initializer_list<std::string_view> counts,
-    std::initializer_list<std::string_view> times) {
-  if (std::find(counts.begin(), counts.end(), field) != counts.end()) return metric_unit::count;
-  if (std::find(times.begin(), times.end(), field) != times.end())
-    return metric_unit::picoseconds;
+template <class Row>
+std::optional<metric_unit> unit_of_field(std::string_view name) {
+  for (const auto& f : report::fields<Row>::counts)
+    if (f.name == name) return metric_unit::count;
+  for (const auto& f : report::fields<Row>::times)
+    if (f.name == name) return metric_unit::picoseconds;
   return std::nullopt;
 }
 
@@ -102,15 +103,16 @@ std::optional<metric_unit> unit_of_lock(std::string_view rest) {
   if (first == std::string_view::npos || !one_of(rest.substr(0, first), names)) return std::nullopt;
   if (first != last && !one_of(rest.substr(first + 1, last - first - 1), types))
     return std::nullopt;
-  return unit_of_field(rest.substr(last + 1), {"acquisitions", "contended"},
-                       {"total_wait", "max_wait", "avg_wait", "total_hold", "max_hold"});
+  const std::string_view field = rest.substr(last + 1);
+  if (field == "avg_wait") return metric_unit::picoseconds;
+  return unit_of_field<report::lock_result>(field);
 }
 
 std::optional<metric_unit> unit_of_exit(std::string_view rest) {
   constexpr std::array<std::string_view, 2> reasons{"DABT_LOW", "IABT_LOW"};
   const auto dot = rest.find('.');
   if (dot == std::string_view::npos || !one_of(rest.substr(0, dot), reasons)) return std::nullopt;
-  return unit_of_field(rest.substr(dot + 1), {"samples"}, {"total", "min", "max"});
+  return unit_of_field<report::exit_result>(rest.substr(dot + 1));
 }
 
 std::optional<metric_unit> unit_of(const std::vector<report::metric>& all, std::string_view path) {

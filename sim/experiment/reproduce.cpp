@@ -234,7 +234,8 @@ double in_unit(engine::duration time, table_unit unit) {
 
 std::vector<std::string> cell_sets(const published& paper, const published_table& table,
                                    const published_series& series, std::size_t x,
-                                   const std::string& placement, int seed, std::int64_t scale) {
+                                   const std::string& placement, int seed, std::int64_t scale,
+                                   std::int64_t times) {
   std::vector<std::string> sets = series.sets;
   sets.push_back(fmt::format("{}={}", table.x_key, table.xs[x]));
   if (!placement.empty()) sets.push_back(fmt::format("{}={}", paper.placement_key, placement));
@@ -243,7 +244,7 @@ std::vector<std::string> cell_sets(const published& paper, const published_table
     const auto full = scenario::parse_size(table.size_value);
     if (!full) throw config_error(fmt::format("table '{}': {}", table.key, full.error));
     sets.push_back(
-        fmt::format("{}={}", table.size_key, scenario::format_size(*full.value / scale)));
+        fmt::format("{}={}", table.size_key, scenario::format_size(*full.value / scale * times)));
   }
   return sets;
 }

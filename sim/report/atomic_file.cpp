@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -31,8 +32,13 @@ fs::file_status status_of(const fs::path& path) {
   return status;
 }
 
-void require_access(const fs::path& blamed, const fs::path& path, int mode) {
-  if (::access(path.c_str(), mode) != 0) refuse(blamed, last_error().message());
+/// Rights alone do not tell: root has all, and still cannot write everywhere.
+void require_new_file(const fs::path& blamed, const fs::path& folder) {
+  std::string name = (folder / ".hvsim.XXXXXX").string();
+  const int file = ::mkstemp(name.data());
+  if (file < 0) refuse(blamed, last_error().message());
+  ::close(file);
+  ::unlink(name.c_str());
 }
 
 /// The nearest folder of `folder` and its parents that exists must take new files.
@@ -42,7 +48,7 @@ void require_folder(const fs::path& blamed, fs::path folder) {
     const fs::file_status status = status_of(folder);
     if (fs::exists(status)) {
       if (!fs::is_directory(status)) refuse(blamed, folder.string() + " is not a directory");
-      return require_access(blamed, folder, W_OK | X_OK);
+      return require_new_file(blamed, folder);
     }
     folder = folder.parent_path();
   }
@@ -63,7 +69,7 @@ void require_writable(const fs::path& path) {
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) refuse(path, "it is a directory");
   if (!path.has_filename()) refuse(path, "it names a directory");
-  if (fs::exists(status)) require_access(path, path, W_OK);
+  if (fs::exists(status) && ::access(path.c_str(), W_OK) != 0) refuse(path, last_error().message());
   if (!fs::exists(status) || fs::is_regular_file(status)) require_folder(path, path.parent_path());
 }
 

@@ -17,7 +17,7 @@ namespace hvsim::report {
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 /// Throws output_error if a later `write_file(path, ...)` is bound to fail: an empty path, a
-/// directory, a folder without the right to write. Changes nothing. What only writing can tell (a
+/// directory, a folder that takes no file. Changes nothing. What only writing can tell (a
 /// full disk) still fails later.
 void require_writable(const std::filesystem::path& path);
 /// The same for files to be written into `folder`, which need not exist.

@@ -257,8 +257,10 @@ selector_info check_selector(std::string_view selector) {
   return {{}, unknown_word("selector", root, roots)};
 }
 
-const std::vector<std::string>& selector_roots() {
-  return roots;
+std::vector<std::string> number_selector_roots() {
+  std::vector<std::string> out = roots;
+  std::erase(out, "fingerprint");
+  return out;
 }
 
 std::vector<expectation> read_expectations(const node& list, const registry::catalogue& catalogue,
