@@ -136,7 +136,14 @@ void write_stdout(std::string_view text) {
 CLI::Option* add_sets(CLI::App& app, std::vector<std::string>& into) {
   return app.add_option("--set", into, "override a key after the file (repeatable)")
       ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return scenario::split_set(text)
+                       ? std::string()
+                       : "'" + text + "' is not of the form dotted.key=value";
+          },
+          "", "setting"));
 }
 
 CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& into,

@@ -60,6 +60,9 @@ std::vector<target> targets_of(const published& paper, const std::vector<std::st
           if (run[x]) values.push_back(run[x]->value);
         if (s.roles[x] != cell_role::fitted || values.empty()) continue;
         const auto [low, high] = std::minmax_element(values.begin(), values.end());
+        if (!(*low > 0))
+          throw config_error(
+              fmt::format("{} {} at {}: a value of 0 cannot be fitted", t.key, s.key, t.xs[x]));
         out.push_back({&t, &s, x, *low, *high});
       }
     }

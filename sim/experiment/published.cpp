@@ -211,8 +211,8 @@ class reader {
       const auto number = scenario::parse_real(item.scalar);
       if (!number)
         out_.add(item, path, number.error);
-      else if (!(*number.value > 0))
-        out_.add(item, path, "a published value is more than 0; got " + item.scalar);
+      else if (!(*number.value >= 0))
+        out_.add(item, path, "a published value cannot be negative; got " + item.scalar);
       else
         values[i] = published_value{*number.value, item.scalar};
     }

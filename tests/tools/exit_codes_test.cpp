@@ -64,7 +64,8 @@ TEST_CASE("what is wrong in a file ends in 78, a miss in 1", "[tools]") {
 TEST_CASE("what is wrong on the command line ends in 2", "[tools]") {
   const std::string zipf = "examples/zipf";
   for (const char* command : {"run", "check", "compare", "validate"}) {
-    check_code(std::string(command) + " " + zipf + " --set nonsense", 2, "--set: error");
+    check_code(std::string(command) + " " + zipf + " --set nonsense", 2,
+               "--set: 'nonsense' is not of the form");
     check_code(std::string(command) + " " + zipf + " --set vm.vcpu=1", 2, "did you mean 'vcpus'?");
     check_code(std::string(command) + " " + zipf + " --set vm.vcpus=500", 2, "impossible");
   }

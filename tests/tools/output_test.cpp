@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <set>
+#include <vector>
 
 #include "program.hpp"
 
@@ -57,10 +58,11 @@ TEST_CASE("a device is written into and never replaced", "[tools]") {
 TEST_CASE("standard output that takes nothing is an output error", "[tools]") {
   const test::scratch dir;
   const std::string run = dir.file("run.yaml", test::small_scenario());
-  for (const std::string& where : {" >&-", " >/dev/full"})
-    for (const std::string& command :
-         {"run " + run, std::string("list presets"), std::string("version"), "validate " + run,
-          std::string("schema"), std::string("completion bash"), "check examples/zipf"}) {
+  const std::vector<std::string> commands = {
+      "run " + run, "list presets",    "version",          "validate " + run,
+      "schema",     "completion bash", "check examples/zipf"};
+  for (const char* where : {" >&-", " >/dev/full"})
+    for (const std::string& command : commands) {
       INFO(command + where);
       CHECK(test::hvsim(command + where).code == 74);
     }

@@ -90,6 +90,19 @@ TEST_CASE("complaints about a trace have positions", "[trace]") {
                   experiment::config_error);
 }
 
+TEST_CASE("byte order marks of a trace are taken as those of a scenario", "[trace]") {
+  const test::scratch folder;
+  const std::string text = "# hvsim-trace 1\n0 0 W mem:0 8\n";
+  CHECK(trace_complaint(folder, "\xef\xbb\xbf" + text) == "accepted");
+  for (const char* mark : {"\xff\xfe", "\xfe\xff"}) {
+    const std::string wrong = mark + text;
+    const auto scenario = scenario::parse_text(wrong, "t.trace", simulate::catalogue());
+    REQUIRE(scenario.errors.size() == 1);
+    CHECK(trace_complaint(folder, wrong) ==
+          scenario::to_line(scenario.errors[0]) + "\n");
+  }
+}
+
 TEST_CASE("an access that crosses pages becomes one for each", "[trace]") {
   const test::scratch folder;
   folder.file("t.trace",
