@@ -134,10 +134,17 @@ void require_different(const batch& runs, const std::vector<std::size_t>& indice
   }
 }
 
-/// As metric_at; what is wrong is the command line.
-report::metric named_metric(const std::vector<report::metric>& all, const std::string& path) {
+/// As metric_at of one cell; 0 in a phase that only other cells have. What is wrong is the command
+/// line.
+report::metric named_metric(const std::vector<std::vector<report::metric>>& cells,
+                            std::size_t cell, const std::string& path) {
+  if (report::find_metric(cells[cell], path) == nullptr)
+    for (std::string_view family : {"count.", "breakdown.", "lock.", "exit."})
+      for (const auto& other : cells)
+        if (const auto* m = report::find_metric(other, path); m && path.starts_with(family))
+          return {path, 0, m->unit};
   try {
-    return metric_at(all, path);
+    return metric_at(cells[cell], path);
   } catch (const config_error& e) {
     throw usage_error(std::string("--metric: ") + e.what());
   }
@@ -186,7 +193,7 @@ comparison compare(const compare_request& request, const loader& load, const run
   }
   for (std::size_t i = 0; i < indices.size(); ++i)
     for (const std::string& path : out.metrics)
-      if (!all[i].empty()) out.cells[i].values.push_back(named_metric(all[i], path));
+      if (!all[i].empty()) out.cells[i].values.push_back(named_metric(all, i, path));
   return out;
 }
 

@@ -41,7 +41,8 @@ struct comparison {
   [[nodiscard]] bool complete() const;
 };
 
-/// Runs every cell. What can happen and did not (a count, lock, exit or part) is 0.
+/// Runs every cell. A count, lock, exit or part is 0 where it can happen and did not, and where
+/// only other cells have it.
 /// Throws config_error (a scenario is wrong) and usage_error (an axis, two cells that are the same
 /// run, an override that an axis overwrites, an unknown metric with the nearest known).
 comparison compare(const compare_request& request, const loader& load, const runner& run);

@@ -88,7 +88,8 @@ atomic_file::atomic_file(fs::path path) : path_(std::move(path)) {
     temporary_ = fs::temp_directory_path(ec) / "hvsim";
   } else {
     // The file behind a symbolic link is replaced, and not the link.
-    if (fs::is_symlink(path_, ec)) path_ = fs::weakly_canonical(path_, ec);
+    if (std::error_code absent; fs::is_symlink(path_, absent))
+      path_ = fs::weakly_canonical(path_, ec);
     if (ec) fail(ec);
     if (path_.has_parent_path()) fs::create_directories(path_.parent_path(), ec);
     if (ec) fail(ec);
