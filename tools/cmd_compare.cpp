@@ -4,6 +4,8 @@
 
 #include "sim/experiment/compare.hpp"
 #include "sim/report/atomic_file.hpp"
+#include "sim/scenario/parse.hpp"
+#include "sim/scenario/render.hpp"
 #include "sim/scenario/units.hpp"
 #include "tools/experiments.hpp"
 
@@ -21,7 +23,12 @@ struct compare_arguments {
 };
 
 experiment::comparison read_comparison(const std::string& path) {
-  const auto document = nlohmann::ordered_json::parse(read_input(path).text, nullptr, false);
+  constexpr std::size_t limit = std::size_t{1} << 30;
+  const auto text = scenario::read_text(path, limit);
+  if (!text)
+    throw exit_error(text.unreadable ? exit_no_input : exit_bad_data,
+                     scenario::to_text(text.errors, text.sources));
+  const auto document = nlohmann::ordered_json::parse(*text.value, nullptr, false);
   if (document.is_discarded()) throw report::input_error(path + ": not JSON");
   try {
     return experiment::comparison_from_json(document);

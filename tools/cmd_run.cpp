@@ -35,7 +35,8 @@ std::string file_stem(const std::string& name) {
                  c == '-' || c == '_' || c == '+' || (c == '.' && !out.empty());
     out += plain ? c : '_';
   }
-  return out.empty() ? "result" : out;
+  constexpr std::size_t longest = 128;
+  return out.empty() ? "result" : out.substr(0, longest);
 }
 
 std::string render(const report::run_result& result, const std::string& format) {
@@ -48,12 +49,18 @@ std::string render(const report::run_result& result, const std::string& format) 
   return report::to_text(result);
 }
 
-void write_folder(const report::run_result& result, const std::string& folder) {
-  auto base = std::filesystem::path(folder) / file_stem(result.name);
+/// The files of a run in `folder`, with their formats.
+std::vector<std::pair<std::filesystem::path, std::string>> files_in(const std::string& folder,
+                                                                    const std::string& name) {
+  std::vector<std::pair<std::filesystem::path, std::string>> out;
   for (const auto& [ending, format] :
-       {std::pair{".json", "json"}, std::pair{".csv", "csv"}, std::pair{".txt", "text"}}) {
-    auto path = base;
-    path += ending;
+       {std::pair{".json", "json"}, std::pair{".csv", "csv"}, std::pair{".txt", "text"}})
+    out.emplace_back(std::filesystem::path(folder) / (file_stem(name) + ending), format);
+  return out;
+}
+
+void write_folder(const report::run_result& result, const std::string& folder) {
+  for (const auto& [path, format] : files_in(folder, result.name)) {
     report::write_file(path, render(result, format));
     spdlog::info("wrote {}", path.string());
   }
@@ -71,7 +78,8 @@ int run_command(const context& ctx, const run_arguments& a) {
     return exit_ok;
   }
   if (!a.ftrace.empty()) report::require_writable(a.ftrace);
-  if (!a.output.empty()) report::require_writable_folder(a.output);
+  if (!a.output.empty())
+    for (const auto& [path, format] : files_in(a.output, s.name)) report::require_writable(path);
   report::run_result result;
   auto start = std::chrono::steady_clock::now();
   {

@@ -88,7 +88,7 @@ inline std::vector<std::string> published_names() {
 /// A published comparison: a file, or the name of a built-in one.
 inline experiment::published load_published(const std::string& name) {
   std::error_code ec;
-  if (!std::filesystem::exists(name, ec)) {
+  if (!name.empty() && !std::filesystem::exists(name, ec)) {
     if (const embedded_file* file = find_embedded("published/" + name))
       return experiment::parse_published(file->text, file->path);
     if (find_embedded(name) == nullptr)

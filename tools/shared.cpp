@@ -79,6 +79,7 @@ exit_code exit_code_of(const std::exception_ptr& error) {
 }
 
 input_text read_input(const std::string& file) {
+  if (file.empty()) throw exit_error(exit_usage, "a file's name is empty");
   if (file == "-") return {"<stdin>", standard_input()};
   std::error_code ec;
   if (!std::filesystem::exists(file, ec))

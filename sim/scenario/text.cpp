@@ -101,7 +101,7 @@ std::string_view line_of(std::string_view text, int line) {
   return text.substr(0, text.find('\n'));
 }
 
-std::optional<std::string> read_file(const std::string& path, sink& out) {
+std::optional<std::string> read_file(const std::string& path, sink& out, std::size_t limit) {
   auto complain = [&](std::string message) {
     out.unreadable = true;
     out.add({path, 0, 0}, {}, std::move(message));
@@ -118,16 +118,15 @@ std::optional<std::string> read_file(const std::string& path, sink& out) {
   std::string text;
   std::array<char, 65536> buffer{};
   // One byte past the limit is enough to refuse the file.
-  while (text.size() <= max_file_bytes) {
+  while (text.size() <= limit) {
     std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get());
     text.append(buffer.data(), n);
     if (n < buffer.size()) break;
   }
   if (std::ferror(file.get()) != 0)
     return complain("cannot read: " + std::generic_category().message(errno));
-  if (text.size() > max_file_bytes) {
-    out.add({path, 1, 1}, {},
-            "the file is larger than " + std::to_string(max_file_bytes) + " bytes");
+  if (text.size() > limit) {
+    out.add({path, 1, 1}, {}, "the file is larger than " + std::to_string(limit) + " bytes");
     return std::nullopt;
   }
   return text;

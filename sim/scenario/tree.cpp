@@ -314,10 +314,10 @@ parsed<node> parse_tree(std::string_view text, const std::string& filename) {
   return result;
 }
 
-parsed<std::string> read_text(const std::string& path) {
+parsed<std::string> read_text(const std::string& path, std::size_t limit) {
   sink out;
   parsed<std::string> result;
-  result.value = read_file(path, out);
+  result.value = read_file(path, out, limit);
   result.unreadable = out.unreadable;
   result.errors = out.take();
   return result;

@@ -69,6 +69,8 @@ TEST_CASE("what is wrong on the command line ends in 2", "[tools]") {
     check_code(std::string(command) + " " + zipf + " --set vm.vcpu=1", 2, "did you mean 'vcpus'?");
     check_code(std::string(command) + " " + zipf + " --set vm.vcpus=500", 2, "impossible");
   }
+  for (const char* command : {"run", "check", "compare", "validate", "reproduce"})
+    check_code(std::string(command) + " ''", 2, "name is empty");
   check_code("run examples/zipf --seed ''", 2, "--seed: the value is empty");
   check_code("run examples/zipf --seed x", 2, "--seed: error: seed: expected a whole number");
   check_code("compare examples/zipf --vary vm.vcpus=1,x", 2, "--vary: error: vm.vcpus");
