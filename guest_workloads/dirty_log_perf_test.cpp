@@ -309,7 +309,8 @@ workload_entry dirty_log_perf_test() {
       {"workload.stop_after_populate",
        value_type::boolean,
        "false",
-       "end after the populate pass, for columns that need no more",
+       "end after the populate pass, whatever workload.iterations says: for columns that need no "
+       "more",
        {},
        {},
        {}},

@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "sim/engine/engine.hpp"
+
 namespace hvsim::workloads {
 
 namespace {
@@ -110,22 +112,24 @@ bytes selftest_guest::stack_offset(std::uint32_t v) {
 }
 
 selftest_guest::selftest_guest(const program_image& image, std::uint32_t vcpus,
-                               bytes bytes_per_vcpu, bytes test_size, ipa test_ipa)
+                               bytes bytes_per_vcpu, bytes test_size, ipa test_ipa,
+                               const std::atomic<bool>* stop)
     : image_(image), root_(table_base), test_ipa_(test_ipa), test_size_(test_size) {
   const std::uint64_t pages_per_vcpu = (bytes_per_vcpu.value() + page - 1) / page;
   slot0_size_ =
       bytes{(image.base_pages + vcpus * (stack_pages + (pages_per_vcpu + 511) / 512 * 2)) * page};
   test_l3_.assign((test_size.value() + (1ULL << 21) - 1) >> 21, 0);
 
+  tables_.reserve(test_l3_.size() + test_l3_.size() / 256 + 1024);
   tables_.push_back({0, level::l0});
   upper_[upper_key(level::l0, 0)] = 0;
   // In the order of the selftests' loader: program, low data, stacks, test memory, MMIO page.
-  for (const segment& s : image.segments) map_tables(s.va, s.size);
+  for (const segment& s : image.segments) map_tables(s.va, s.size, stop);
   const bytes all_stacks{vcpus * stack_pages * page};
-  map_tables(gva{stack_va}, all_stacks);
-  if (!image.mmio_mapped_last) map_tables(image.mmio_va, bytes{page});
-  map_tables(test_va, test_size);
-  if (image.mmio_mapped_last) map_tables(image.mmio_va, bytes{page});
+  map_tables(gva{stack_va}, all_stacks, stop);
+  if (!image.mmio_mapped_last) map_tables(image.mmio_va, bytes{page}, stop);
+  map_tables(test_va, test_size, stop);
+  if (image.mmio_mapped_last) map_tables(image.mmio_va, bytes{page}, stop);
 
   const ipa tables_end = table_ipa(static_cast<std::uint32_t>(tables_.size()));
   // Stacks take the lowest free pages: behind the program, then behind the tables.
@@ -164,10 +168,14 @@ std::uint32_t selftest_guest::ensure(level l, std::uint64_t va) {
   return it->second;
 }
 
-void selftest_guest::map_tables(gva begin, bytes size) {
+void selftest_guest::map_tables(gva begin, bytes size, const std::atomic<bool>* stop) {
+  constexpr std::uint64_t between_looks = 1ULL << 36;
   const std::uint64_t end = begin.value() + size.value();
-  for (std::uint64_t va = begin.value() >> 21 << 21; va < end; va += 1ULL << 21)
+  for (std::uint64_t va = begin.value() >> 21 << 21; va < end; va += 1ULL << 21) {
+    if (va % between_looks == 0 && stop != nullptr && stop->load(std::memory_order_relaxed))
+      throw engine::interrupted("stopped by request");
     for (const level l : {level::l1, level::l2, level::l3}) ensure(l, va);
+  }
 }
 
 mmu::descriptor selftest_guest::leaf(std::uint64_t va) const {

@@ -2,6 +2,7 @@
 // The guest program of KVM's selftests: where its code, stacks and stage-1 tables lie.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -57,9 +58,11 @@ class selftest_guest final : public vcpu::stage1_source {
  public:
   static constexpr engine::gva test_va{0xc0000000};
 
-  /// Maps [test_va, test_va + test_size) to `test_ipa`.
+  /// Maps [test_va, test_va + test_size) to `test_ipa`. `stop` is read now and then while tables
+  /// are laid out; when true, throws engine::interrupted. May be null.
   selftest_guest(const program_image& image, std::uint32_t vcpus, engine::bytes bytes_per_vcpu,
-                 engine::bytes test_size, engine::ipa test_ipa);
+                 engine::bytes test_size, engine::ipa test_ipa,
+                 const std::atomic<bool>* stop = nullptr);
 
   [[nodiscard]] mmu::descriptor load(engine::ipa address, mmu::level l) const override;
   [[nodiscard]] mmu::descriptor linear_table(engine::ipa table) const override;
@@ -79,7 +82,7 @@ class selftest_guest final : public vcpu::stage1_source {
     mmu::level level;
   };
   std::uint32_t ensure(mmu::level l, std::uint64_t va);
-  void map_tables(engine::gva begin, engine::bytes size);
+  void map_tables(engine::gva begin, engine::bytes size, const std::atomic<bool>* stop);
   [[nodiscard]] engine::ipa table_ipa(std::uint32_t index) const;
   [[nodiscard]] mmu::descriptor leaf(std::uint64_t va) const;
 

@@ -76,7 +76,7 @@ void session::build(engine::bytes total, host::backing backing) {
   const std::uint64_t top = 1ULL << config.values.integer("vm.ipa_bits");
   test_ipa = engine::ipa{(top - test_size.value() - page) / align * align};
   guest = std::make_unique<selftest_guest>(find_image(config.values.text("vm.image")), n,
-                                           bytes_per_vcpu, test_size, test_ipa);
+                                           bytes_per_vcpu, test_size, test_ipa, stop_);
 
   shared_.machine = &machine;
   shared_.s2 = &vm->tables();

@@ -54,6 +54,13 @@ class session {
           engine::chooser* explore = nullptr);
   ~session();
 
+  /// `stop` is read now and then, also while the guest is built; when true, engine::interrupted is
+  /// thrown. May be null.
+  void set_stop_flag(const std::atomic<bool>* stop) {
+    stop_ = stop;
+    engine.set_stop_flag(stop);
+  }
+
   /// Sets up memory slots 0 (program and stage-1 tables) and 1..n (test memory) and the vCPUs.
   void build_guest(engine::bytes bytes_per_vcpu, bool overlap, host::backing backing,
                    std::uint32_t memslots);
@@ -102,6 +109,7 @@ class session {
   void build(engine::bytes total, host::backing backing);
   void create_slots();
 
+  const std::atomic<bool>* stop_ = nullptr;
   std::vector<engine::core_id> cores_;
   std::vector<engine::sim_time> thread_origin_;
   std::size_t slot0_vma_ = 0;

@@ -40,7 +40,7 @@ stream_fields::stream_fields(const node& written, std::string path,
   for (const auto& [key, value] : written.members) {
     if (std::find(known.begin(), known.end(), key.scalar) != known.end()) continue;
     out_.push_back({key.where, path_ + "." + key.scalar,
-                    scenario::unknown_word("key", key.scalar, known, "known keys")});
+                    scenario::unknown_word("key", key.scalar, known)});
     ok_ = false;
   }
   for (const auto& p : table) {

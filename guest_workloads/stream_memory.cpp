@@ -118,6 +118,22 @@ void timed_phase(session& s, const std::string& key, const std::function<void()>
   s.mark(key);
 }
 
+void with_vcpus(session& s, const std::function<guest_pass(session&, vcpu::vcpu&)>& make,
+                const std::function<void(rounds&)>& main) {
+  rounds passes(static_cast<std::uint32_t>(s.vcpus.size()));
+  s.mark("");
+  s.start_vcpus([&](session& inner, vcpu::vcpu& v) {
+    const guest_pass pass = make(inner, v);
+    passes.arrive(*v.cpu.thread);
+    while (passes.next(*v.cpu.thread)) pass();
+  });
+  passes.wait_all(s);
+  s.mark("start");
+  main(passes);
+  passes.quit(s);
+  tear_down(s);
+}
+
 void tear_down(session& s) {
   if (!s.config.values.boolean("workload.teardown")) return;
   s.vm->delete_slot(s.main, 0);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,15 @@ class dirty_log {
 
 /// Runs `work`, reports its time under `key` with one line of text, and ends a phase of that name.
 void timed_phase(session& s, const std::string& key, const std::function<void()>& work);
+
+/// One vCPU's guest: called once a pass, on the vCPU's fiber.
+using guest_pass = std::function<void()>;
+
+/// Starts the vCPUs and runs `main` on the calling main thread's fiber, with their passes at its
+/// command; then lets them go and tears down. Phase "start" ends when all vCPUs have started. Each
+/// vCPU's fiber calls `make` once.
+void with_vcpus(session& s, const std::function<guest_pass(session&, vcpu::vcpu&)>& make,
+                const std::function<void(rounds&)>& main);
 
 /// Deletes the slots and frees the tables as phase "teardown", if the scenario wants it.
 void tear_down(session& s);

@@ -222,7 +222,7 @@ class plan_reader {
       if (r.name == name) s.where = r;
     }
     if (s.where.name.empty())
-      f.complain("region", scenario::unknown_word("region", name, known, "known regions"));
+      f.complain("region", scenario::unknown_word("region", name, known));
   }
 
   static void read_mix(stream_fields& f, stream_step& s) {

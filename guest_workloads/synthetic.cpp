@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guest_workloads/synthetic.hpp"
 
+#include <functional>
+#include <memory>
 #include <stdexcept>
 
 #include "guest_workloads/stream_memory.hpp"
@@ -70,39 +72,38 @@ class stream_guest {
   engine::random_stream random_;
 };
 
+void run_phase(session& s, dirty_log& log, const stream_phase& p, std::uint32_t i,
+               const std::function<void()>& pass) {
+  const std::string name = p.name_of(i);
+  if (p.log == log_action::enable && i == 0)
+    timed_phase(s, name + "_enable", [&] { log.enable(); });
+  if (p.log == log_action::disable && i == 0)
+    timed_phase(s, name + "_disable", [&] { log.disable(); });
+  if (p.log == log_action::clear) {
+    timed_phase(s, name + "_get", [&] { log.get(); });
+    if (log.clears()) timed_phase(s, name + "_clear", [&] { log.clear(); });
+  }
+  timed_phase(s, name, pass);
+}
+
 void main_thread(session& s, const stream_plan& plan) {
-  rounds passes(static_cast<std::uint32_t>(s.vcpus.size()));
   dirty_log log(s);
   const stream_phase* now = nullptr;
-  s.mark("");
-  s.start_vcpus([&passes, &now](session& ss, vcpu::vcpu& v) {
-    stream_guest guest(ss, v);
-    passes.arrive(*v.cpu.thread);
-    while (passes.next(*v.cpu.thread))
-      if (now != nullptr) guest.run(*now);
+  const auto guest = [&now](session& inner, vcpu::vcpu& v) -> guest_pass {
+    return [&now, g = std::make_shared<stream_guest>(inner, v)] {
+      if (now != nullptr) g->run(*now);
+    };
+  };
+  with_vcpus(s, guest, [&](rounds& passes) {
+    for (const stream_phase& p : plan.phases)
+      for (std::uint32_t i = 0; i < p.repeat; ++i)
+        run_phase(s, log, p, i, [&] {
+          now = &p;
+          passes.release(s);
+          passes.wait_all(s);
+        });
+    now = nullptr;
   });
-  passes.wait_all(s);
-  s.mark("start");
-  for (const stream_phase& p : plan.phases)
-    for (std::uint32_t i = 0; i < p.repeat; ++i) {
-      const std::string name = p.name_of(i);
-      if (p.log == log_action::enable && i == 0)
-        timed_phase(s, name + "_enable", [&] { log.enable(); });
-      if (p.log == log_action::disable && i == 0)
-        timed_phase(s, name + "_disable", [&] { log.disable(); });
-      if (p.log == log_action::clear) {
-        timed_phase(s, name + "_get", [&] { log.get(); });
-        if (log.clears()) timed_phase(s, name + "_clear", [&] { log.clear(); });
-      }
-      timed_phase(s, name, [&] {
-        now = &p;
-        passes.release(s);
-        passes.wait_all(s);
-      });
-    }
-  now = nullptr;
-  passes.quit(s);
-  tear_down(s);
 }
 
 }  // namespace

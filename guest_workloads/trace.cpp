@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 
 #include "guest_workloads/stream_memory.hpp"
 #include "guest_workloads/trace_file.hpp"
@@ -103,28 +104,24 @@ void act(session& s, dirty_log& log, const trace_step& pause) {
 }
 
 void main_thread(session& s, trace_file& file) {
-  rounds stretches(static_cast<std::uint32_t>(s.vcpus.size()));
   dirty_log log(s);
-  s.mark("");
-  s.start_vcpus([&](session& ss, vcpu::vcpu& v) {
-    replay guest(file, ss, v);
-    stretches.arrive(*v.cpu.thread);
-    while (stretches.next(*v.cpu.thread)) guest.run();
-  });
-  stretches.wait_all(s);
-  s.mark("start");
-  if (s.config.values.boolean("workload.log")) timed_phase(s, "enable", [&] { log.enable(); });
-  timed_phase(s, "trace", [&] {
-    for (const trace_step& pause : file.pauses()) {
+  const auto guest = [&file](session& inner, vcpu::vcpu& v) -> guest_pass {
+    return [g = std::make_shared<replay>(file, inner, v)] { g->run(); };
+  };
+  with_vcpus(s, guest, [&](rounds& stretches) {
+    const auto stretch = [&] {
       stretches.release(s);
       stretches.wait_all(s);
-      act(s, log, pause);
-    }
-    stretches.release(s);
-    stretches.wait_all(s);
+    };
+    if (s.config.values.boolean("workload.log")) timed_phase(s, "enable", [&] { log.enable(); });
+    timed_phase(s, "trace", [&] {
+      for (const trace_step& pause : file.pauses()) {
+        stretch();
+        act(s, log, pause);
+      }
+      stretch();
+    });
   });
-  stretches.quit(s);
-  tear_down(s);
 }
 
 /// Relative to the scenario's folder.

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/scenario/render.hpp"
+#include "sim/scenario/text.hpp"
 
 namespace hvsim::workloads {
 
@@ -72,9 +73,7 @@ void trace_file::scan() {
   for (;;) {
     const std::string text = read_block(offset);
     if (text.empty()) break;
-    if (offset == 0)
-      if (const char* how = compression_of(text))
-        complain(1, 1, fmt::format("the trace is compressed ({}); decompress it first", how));
+    if (offset == 0) refuse_other_encodings(text);
     const auto number = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back({offset, line});
     index(parse(text, line, true), number);
@@ -105,6 +104,13 @@ void trace_file::scan() {
                          threads_.size(), guest_.vcpus));
 }
 
+void trace_file::refuse_other_encodings(std::string_view head) const {
+  if (const char* how = compression_of(head))
+    complain(1, 1, fmt::format("the trace is compressed ({}); decompress it first", how));
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff"))
+    complain(1, 1, scenario::not_utf8(head[0], true));
+}
+
 void trace_file::index(const std::vector<trace_step>& steps, std::uint32_t number) {
   for (const trace_step& s : steps) {
     if (is_access(s.kind)) {
@@ -123,8 +129,9 @@ std::vector<trace_step> trace_file::parse(std::string_view text, std::uint64_t f
   std::uint64_t line = first_line;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view one = text.substr(0, end);
+    std::string_view one = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
+    if (line == 1) one = scenario::without_bom(one);
     std::optional<trace_step> step;
     if (format_ == trace_format::ftrace) {
       const auto p = parse_ftrace_line(one);

@@ -103,6 +103,7 @@ class trace_file {
 
   [[noreturn]] void complain(std::uint64_t line, int column, std::string message) const;
   std::string read_block(std::uint64_t offset);
+  void refuse_other_encodings(std::string_view head) const;
   std::vector<trace_step> parse(std::string_view text, std::uint64_t first_line, bool first_time);
   std::optional<trace_step> step_of(const trace_line& t, std::uint64_t line) const;
   std::optional<trace_step> step_of(const ftrace_line& f, bool first_time);

@@ -31,6 +31,12 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+experiment::run_options stoppable(const context& ctx) {
+  experiment::run_options options;
+  options.stop = ctx.stop;
+  return options;
+}
+
 /// Simulated faults per host second in the dirty pass alone, and bytes per simulated page.
 void fault_rate(const context& ctx, const bench_arguments& a, const char* kernel,
                 const std::string& suffix, std::vector<row>& rows) {
@@ -38,7 +44,7 @@ void fault_rate(const context& ctx, const bench_arguments& a, const char* kernel
       load_scenario(ctx, comparison_scenario,
                     {"vm.vcpus=48", std::string("hypervisor.kernel=") + kernel,
                      "workload.bytes_per_vcpu=" + a.bytes});
-  const report::run_result r = experiment::run(s);
+  const report::run_result r = experiment::run(s, stoppable(ctx));
   double pass = 0;
   for (const auto& [phase, seconds] : r.source.phase_seconds)
     if (phase == "dirty2") pass = seconds;
@@ -54,6 +60,7 @@ double tlb_hit_rate(const context& ctx) {
   const scenario::scenario s = load_scenario(ctx, comparison_scenario, {"vm.vcpus=1"});
   mmu::table_memory tables(mmu::granule_4k);
   workloads::session session(s, tables);
+  session.set_stop_flag(ctx.stop);
   constexpr std::uint64_t pages = 32;  // fewer than the TLB's entries
   constexpr std::uint64_t accesses = 50'000'000;
   session.build_guest(engine::bytes{pages * 4096}, false, host::backing::anonymous, 1);
@@ -64,8 +71,10 @@ double tlb_hit_rate(const context& ctx) {
       iteration.arrive(*v.cpu.thread);
       const engine::gva begin = inner.range_begin(0);
       const auto touch = [&](std::uint64_t n) {
-        for (std::uint64_t i = 0; i < n; ++i)
+        for (std::uint64_t i = 0; i < n; ++i) {
+          if (i % (1 << 20) == 0 && ctx.stop->load()) throw experiment::interrupted();
           v.access(begin + engine::bytes{i % pages * 4096}, mmu::access_kind::write);
+        }
       };
       touch(pages);
       const auto start = std::chrono::steady_clock::now();
@@ -86,7 +95,7 @@ double seconds_512(const context& ctx) {
                     {"machine=generic-512", "vm.vcpus=512", "workload.bytes_per_vcpu=4MiB",
                      "hypervisor.kernel=linux-6.12"});
   const auto start = std::chrono::steady_clock::now();
-  (void)experiment::run(s);
+  (void)experiment::run(s, stoppable(ctx));
   return seconds_since(start);
 }
 
@@ -103,23 +112,40 @@ double grid_seconds(const context& ctx, const bench_arguments& a) {
   std::vector<experiment::job> jobs;
   for (const scenario::scenario& s : cells)
     jobs.push_back({static_cast<double>(s.values.integer("vm.vcpus")),
-                    [&s](const std::function<void(double)>&) { (void)experiment::run(s); }});
-  experiment::run_jobs(jobs, pool);
+                    [&s, &ctx](const std::function<void(double)>&) {
+                      (void)experiment::run(s, stoppable(ctx));
+                    }});
+  for (const experiment::job_state& state : experiment::run_jobs(jobs, pool)) {
+    if (state.error) std::rethrow_exception(state.error);
+    if (!state.finished) throw experiment::interrupted();
+  }
   return seconds_since(start);
 }
 
-int bench_command(const context& ctx, const bench_arguments& a) {
-  std::vector<row> rows;
+/// All benchmarks; what is done when one is stopped stays in `rows`.
+void measure(const context& ctx, const bench_arguments& a, std::vector<row>& rows) {
   fault_rate(ctx, a, "linux-5.18-rc2", "rc2", rows);
   fault_rate(ctx, a, "linux-5.18-rc2+parallel-rfc", "series", rows);
   rows.push_back({"tlb_hits_per_second", tlb_hit_rate(ctx), "1/s"});
   rows.push_back({"vcpus_512_wall", seconds_512(ctx), "s"});
   if (a.grid) rows.push_back({"grid_wall", grid_seconds(ctx, a), "s"});
+}
+
+int bench_command(const context& ctx, const bench_arguments& a) {
+  std::vector<row> rows;
+  std::exception_ptr stopped;
+  try {
+    measure(ctx, a, rows);
+  } catch (...) {
+    if (!ctx.stop->load()) throw;
+    stopped = std::current_exception();
+  }
   std::string out = a.format == "csv" ? "benchmark,value,unit\n" : "";
   for (const row& r : rows)
     out += a.format == "csv" ? fmt::format("{},{:.6g},{}\n", r.benchmark, r.value, r.unit)
                              : fmt::format("{:<28} {:>14.6g} {}\n", r.benchmark, r.value, r.unit);
   write_stdout(out);
+  if (stopped) std::rethrow_exception(stopped);
   return exit_ok;
 }
 

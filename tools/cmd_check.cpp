@@ -18,10 +18,12 @@ struct check_arguments {
 };
 
 int check_command(const context& ctx, const check_arguments& a) {
+  if (!a.junit.empty()) report::require_writable(a.junit);
   const std::vector<std::string> files = experiment::scenario_files(a.paths);
   experiment::pool_options pool = pool_for(ctx, a.jobs, "check");
   const experiment::check_report report =
-      experiment::check(files, a.sets, loader_for(ctx), runner_for(ctx), pool);
+      experiment::check(files, a.sets, loader_for(ctx, origins_of(a.sets, "expect")),
+                        runner_for(ctx), pool);
   pool.progress = nullptr;
   write_stdout(experiment::to_text(report));
   if (!a.junit.empty())
@@ -29,6 +31,7 @@ int check_command(const context& ctx, const check_arguments& a) {
                        report::to_junit("hvsim check", experiment::to_junit_cases(report)));
   // A guard that guards nothing must not pass.
   if (report.rows.empty()) throw exit_error(exit_no_input, "no expectations found");
+  if (const auto cause = report.cause()) return exit_code_of(cause);
   return report.ok() ? exit_ok : exit_failed;
 }
 
@@ -37,9 +40,9 @@ int check_command(const context& ctx, const check_arguments& a) {
 void add_check(CLI::App& app, context& ctx) {
   auto a = std::make_shared<check_arguments>();
   auto* sub = app.add_subcommand("check", "run scenarios and hold them to their expectations");
-  sub->add_option("PATH", a->paths, "scenarios, or folders of them")->required();
+  sub->add_option("PATH", a->paths, "scenarios, names of built-in ones, or folders")->required();
   add_sets(*sub, a->sets);
-  sub->add_option("--junit", a->junit, "also write JUnit XML")->type_name("FILE");
+  add_text(*sub, "--junit", a->junit, "also write JUnit XML", "FILE");
   add_jobs(*sub, a->jobs);
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return check_command(ctx, *a); }; });
 }

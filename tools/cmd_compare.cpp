@@ -4,6 +4,8 @@
 
 #include "sim/experiment/compare.hpp"
 #include "sim/report/atomic_file.hpp"
+#include "sim/scenario/parse.hpp"
+#include "sim/scenario/render.hpp"
 #include "sim/scenario/units.hpp"
 #include "tools/experiments.hpp"
 
@@ -21,7 +23,12 @@ struct compare_arguments {
 };
 
 experiment::comparison read_comparison(const std::string& path) {
-  const auto document = nlohmann::ordered_json::parse(read_text(path), nullptr, false);
+  constexpr std::size_t limit = std::size_t{1} << 30;
+  const auto text = scenario::read_text(path, limit);
+  if (!text)
+    throw exit_error(text.unreadable ? exit_no_input : exit_bad_data,
+                     scenario::to_text(text.errors, text.sources));
+  const auto document = nlohmann::ordered_json::parse(*text.value, nullptr, false);
   if (document.is_discarded()) throw report::input_error(path + ": not JSON");
   try {
     return experiment::comparison_from_json(document);
@@ -52,13 +59,18 @@ int compare_command(const context& ctx, const compare_arguments& a) {
     if (request.axes.empty()) request.axes = before.axes;
     if (request.metrics.empty()) request.metrics = before.metrics;
   }
+  if (!a.save.empty()) report::require_writable(a.save);
+  override_origins from;
+  for (const auto& axis : request.axes) from.by_key[axis.key] = "--vary";
   request.pool = pool_for(ctx, a.jobs, "compare");
-  const experiment::comparison now = experiment::compare(request, loader_for(ctx), runner_for(ctx));
+  const experiment::comparison now = experiment::compare(request, loader_for(ctx, from), runner_for(ctx));
   request.pool.progress = nullptr;
   write_stdout(render(now, a.format));
   if (!a.save.empty()) report::write_file(a.save, experiment::to_json(now).dump(2) + "\n");
   for (const auto& cell : now.cells)
     if (!cell.error.empty()) spdlog::error("{}", cell.error);
+  for (const auto& cell : now.cells)
+    if (cell.cause) return exit_code_of(cell.cause);
   if (a.baseline.empty()) return now.complete() ? exit_ok : exit_failed;
   const auto all = experiment::deviations(now, before, tolerance);
   const std::string verdict = experiment::to_text(all);
@@ -84,9 +96,9 @@ void add_compare(CLI::App& app, context& ctx) {
          "time that the workload reports")
       ->delimiter(',');
   add_sets(*sub, a->request.sets);
-  sub->add_option("--save", a->save, "store the comparison")->type_name("FILE.json");
-  sub->add_option("--baseline", a->baseline, "fail if a stored comparison came out otherwise")
-      ->type_name("FILE.json");
+  add_text(*sub, "--save", a->save, "store the comparison", "FILE.json");
+  add_text(*sub, "--baseline", a->baseline, "fail if a stored comparison came out otherwise",
+             "FILE.json");
   sub->add_option("--tolerance", a->tolerance, "allowed difference from the baseline")
       ->type_name("PERCENT")
       ->capture_default_str();

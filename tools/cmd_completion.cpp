@@ -4,51 +4,13 @@
 
 #include <memory>
 
-#include "tools/commands.hpp"
+#include "tools/completion_words.hpp"
 
 namespace hvsim::tools {
 namespace {
 
-struct command_words {
-  std::string name;
-  std::string help;
-  std::vector<std::pair<std::string, std::string>> options;  // "--format", help
-};
-
-std::vector<std::pair<std::string, std::string>> options_of(const CLI::App& app) {
-  std::vector<std::pair<std::string, std::string>> out;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames())
-      out.emplace_back("--" + name, option->get_description());
-    for (const auto& name : option->get_snames())
-      out.emplace_back("-" + name, option->get_description());
-  }
-  return out;
-}
-
-std::vector<command_words> commands_of(const CLI::App& app) {
-  std::vector<command_words> out;
-  for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    out.push_back({sub->get_name(), sub->get_description(), options_of(*sub)});
-  return out;
-}
-
-// First words that a positional takes; files are completed otherwise.
-std::string positional_words(const std::string& command) {
-  if (command == "list") return "configs machines parameters presets switches workloads";
-  if (command == "completion") return "bash zsh fish";
-  return {};
-}
-
-std::string words_of(const command_words& c,
-                     const std::vector<std::pair<std::string, std::string>>& global) {
-  std::string out = positional_words(c.name);
-  for (const auto* list : {&c.options, &global})
-    for (const auto& [name, help] : *list) {
-      if (!out.empty()) out += ' ';
-      out += name;
-    }
-  return out;
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::string escaped(const std::string& text, std::string_view special) {
@@ -60,75 +22,159 @@ std::string escaped(const std::string& text, std::string_view special) {
   return out;
 }
 
-std::string bash_script(const CLI::App& app) {
-  auto commands = commands_of(app);
-  auto global = options_of(app);
-  std::string names;
-  std::string cases;
-  for (const auto& c : commands) {
-    names += (names.empty() ? "" : " ") + c.name;
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", c.name, words_of(c, global));
-  }
-  return fmt::format(R"(_hvsim() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" command="" words="" i
+std::vector<std::string> names_of(const std::vector<option_words>& options) {
+  std::vector<std::string> out;
+  for (const option_words& o : options) out.insert(out.end(), o.names.begin(), o.names.end());
+  return out;
+}
+
+std::vector<std::string> first_words(const command_words& c,
+                                     const std::vector<option_words>& global) {
+  std::vector<std::string> out = c.positionals;
+  for (const auto* list : {&c.options, &global})
+    for (std::string& name : names_of(*list)) out.push_back(std::move(name));
+  return out;
+}
+
+/// A branch of a shell's `case "$command $previous"` for each option that takes words.
+std::string value_cases(const std::string& command, const std::vector<option_words>& options,
+                        const char* form) {
+  std::string out;
+  for (const option_words& o : options)
+    for (const std::string& name : o.names)
+      if (!o.values.empty())
+        out += fmt::format(fmt::runtime(form), command, name, joined(o.values));
+  return out;
+}
+
+// Bash cuts words at '=', so KEY=VALUE arrives in three pieces.
+constexpr const char* bash_text = R"(_hvsim() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local command="" words="" key="" done_before="" i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "${{COMP_WORDS[i]}}" in
+      --progress|--color) i=$((i + 1)) ;;
       -*) ;;
       *) command="${{COMP_WORDS[i]}}"; break ;;
     esac
   done
+  if [ "$current" = "=" ]; then
+    key="$previous"; current=""
+  elif [ "$previous" = "=" ]; then
+    key="${{COMP_WORDS[COMP_CWORD-2]}}"
+  fi
+  if [ -n "$key" ]; then
+    if [[ "$current" == *,* ]]; then done_before="${{current%,*}},"; current="${{current##*,}}"; fi
+    case "$key" in
+{keys}      *) return ;;
+    esac
+    COMPREPLY=($(compgen -P "$done_before" -W "$words" -- "$current"))
+    return
+  fi
+  case "$command $previous" in
+{values}    *" --set"|*" --vary")
+      COMPREPLY=($(compgen -S = -W "{settings}" -- "$current"))
+      compopt -o nospace
+      return ;;
+  esac
+  if [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    return
+  fi
   case "$command" in
-    "") words="{}" ;;
-{}  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
+    "") words="{commands}" ;;
+{firsts}  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
 }}
 complete -o filenames -F _hvsim hvsim
-)",
-                     names, cases);
+)";
+
+std::string bash_script(const CLI::App& app, const context& ctx) {
+  const auto global = global_options(app);
+  std::vector<std::string> commands;
+  std::string firsts;
+  std::string values = value_cases("*", global, "    {}\" {}\") words=\"{}\" ;;\n");
+  for (const command_words& c : commands_of(app)) {
+    commands.push_back(c.name);
+    firsts += fmt::format("    {}) words=\"{}\" ;;\n", c.name, joined(first_words(c, global)));
+    values += value_cases(c.name, c.options, "    \"{} {}\") words=\"{}\" ;;\n");
+  }
+  std::vector<std::string> settings;
+  std::string keys;
+  for (const auto& [key, words] : settings_of(ctx)) {
+    settings.push_back(key);
+    if (!words.empty()) keys += fmt::format("      {}) words=\"{}\" ;;\n", key, joined(words));
+  }
+  for (std::string& name : names_of(global)) commands.push_back(std::move(name));
+  return fmt::format(bash_text, fmt::arg("keys", keys), fmt::arg("values", values),
+                     fmt::arg("settings", joined(settings)),
+                     fmt::arg("commands", joined(commands)), fmt::arg("firsts", firsts));
 }
 
-std::string zsh_script(const CLI::App& app) {
-  auto global = options_of(app);
-  std::string names;
-  std::string cases;
-  for (const auto& c : commands_of(app)) {
-    names += fmt::format("    '{}:{}'\n", c.name, escaped(c.help, ":"));
-    cases += fmt::format("    {}) compadd -- {}; _files ;;\n", c.name, words_of(c, global));
-  }
-  return fmt::format(R"(#compdef hvsim
+constexpr const char* zsh_text = R"(#compdef hvsim
 _hvsim() {{
   local -a commands
   commands=(
-{}  )
+{names}  )
   if (( CURRENT == 2 )); then
     _describe command commands
     return
   fi
+  case "${{words[2]}} ${{words[CURRENT-1]}}" in
+{values}    *" --set"|*" --vary") compadd -S = -- {settings}; return ;;
+  esac
   case "${{words[2]}}" in
-{}  esac
+{firsts}  esac
 }}
 compdef _hvsim hvsim
-)",
-                     names, cases);
+)";
+
+std::string zsh_script(const CLI::App& app, const context& ctx) {
+  const auto global = global_options(app);
+  std::string names;
+  std::string firsts;
+  std::string values;
+  for (const command_words& c : commands_of(app)) {
+    names += fmt::format("    '{}:{}'\n", c.name, escaped(c.help, ":"));
+    firsts +=
+        fmt::format("    {}) compadd -- {}; _files ;;\n", c.name, joined(first_words(c, global)));
+    values += value_cases(c.name, c.options, "    \"{} {}\") compadd -- {}; return ;;\n");
+  }
+  std::vector<std::string> settings;
+  for (const auto& [key, words] : settings_of(ctx)) settings.push_back(key);
+  return fmt::format(zsh_text, fmt::arg("names", names), fmt::arg("values", values),
+                     fmt::arg("settings", joined(settings)), fmt::arg("firsts", firsts));
 }
 
-std::string fish_script(const CLI::App& app) {
+std::string fish_options(const std::string& condition, const std::vector<option_words>& options) {
   std::string out;
-  auto option = [&](const std::string& condition, const std::string& name,
-                    const std::string& help) {
-    bool is_long = name.starts_with("--");
-    out += fmt::format("complete -c hvsim {} {} {} -d '{}'\n", condition, is_long ? "-l" : "-s",
-                       name.substr(is_long ? 2 : 1), escaped(help, "'\\"));
-  };
-  for (const auto& [name, help] : options_of(app)) option("", name, help);
-  for (const auto& c : commands_of(app)) {
+  for (const option_words& o : options)
+    for (const std::string& name : o.names) {
+      const bool is_long = name.starts_with("--");
+      out += fmt::format("complete -c hvsim {} {} {} -d '{}'", condition, is_long ? "-l" : "-s",
+                         name.substr(is_long ? 2 : 1), escaped(o.help, "'\\"));
+      if (!o.values.empty()) out += fmt::format(" -x -a '{}'", joined(o.values));
+      out += '\n';
+    }
+  return out;
+}
+
+std::string fish_script(const CLI::App& app, const context& ctx) {
+  std::string out = fish_options("", global_options(app));
+  std::vector<std::string> settings;
+  for (const auto& [key, words] : settings_of(ctx)) {
+    if (words.empty()) settings.push_back(key + "=");
+    for (const std::string& word : words) settings.push_back(key + "=" + word);
+  }
+  for (command_words c : commands_of(app)) {
     out += fmt::format("complete -c hvsim -n __fish_use_subcommand -a {} -d '{}'\n", c.name,
                        escaped(c.help, "'\\"));
-    std::string condition = "-n '__fish_seen_subcommand_from " + c.name + "'";
-    for (const auto& [name, help] : c.options) option(condition, name, help);
-    if (auto words = positional_words(c.name); !words.empty())
-      out += fmt::format("complete -c hvsim {} -a '{}'\n", condition, words);
+    for (option_words& o : c.options)
+      if (o.takes_setting) o.values = settings;
+    const std::string condition = "-n '__fish_seen_subcommand_from " + c.name + "'";
+    out += fish_options(condition, c.options);
+    if (!c.positionals.empty())
+      out += fmt::format("complete -c hvsim {} -a '{}'\n", condition, joined(c.positionals));
   }
   return out;
 }
@@ -142,12 +188,10 @@ void add_completion(CLI::App& app, context& ctx) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   sub->callback([&ctx, &app, shell] {
-    ctx.action = [&app, shell]() -> int {
-      std::string text;
-      if (*shell == "bash") text = bash_script(app);
-      if (*shell == "zsh") text = zsh_script(app);
-      if (*shell == "fish") text = fish_script(app);
-      write_stdout(text);
+    ctx.action = [&app, &ctx, shell]() -> int {
+      write_stdout(*shell == "bash"  ? bash_script(app, ctx)
+                   : *shell == "zsh" ? zsh_script(app, ctx)
+                                     : fish_script(app, ctx));
       return exit_ok;
     };
   });

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "sim/experiment/reproduce_render.hpp"
+#include "sim/report/atomic_file.hpp"
 #include "tools/experiments.hpp"
 
 namespace hvsim::tools {
@@ -26,11 +27,13 @@ std::string render(const experiment::reproduction& r, const std::string& format)
 
 int reproduce_command(const context& ctx, const reproduce_arguments& a) {
   const experiment::published paper = load_published(a.name);
+  if (!a.no_files) report::require_writable_folder(a.output);
   experiment::reproduction result;
   {
     experiment::reproduce_options options = a.options;
     options.pool = pool_for(ctx, a.jobs, paper.name);
-    result = experiment::reproduce(paper, loader_for(ctx), runner_for(ctx), options);
+    result = experiment::reproduce(paper, loader_for(ctx, origins_of(options.sets, paper.name)),
+                                   runner_for(ctx), options);
     result.options.pool.progress = nullptr;
   }
   // The tables first: a folder that cannot be written must not cost them.
@@ -67,9 +70,7 @@ void add_reproduce(CLI::App& app, context& ctx) {
   sub->add_option("--scale", a->options.scale, "divide memory sizes, multiply times (a quick look)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
-  sub->add_option("-o,--output", a->output, "folder of the files")
-      ->type_name("DIR")
-      ->capture_default_str();
+  add_text(*sub, "-o,--output", a->output, "folder of the files", "DIR")->capture_default_str();
   sub->add_flag("--no-files", a->no_files, "print only");
   add_format(*sub, a->format, {"text", "markdown", "csv", "json"});
   add_jobs(*sub, a->jobs);

@@ -35,7 +35,8 @@ std::string file_stem(const std::string& name) {
                  c == '-' || c == '_' || c == '+' || (c == '.' && !out.empty());
     out += plain ? c : '_';
   }
-  return out.empty() ? "result" : out;
+  constexpr std::size_t longest = 128;
+  return out.empty() ? "result" : out.substr(0, longest);
 }
 
 std::string render(const report::run_result& result, const std::string& format) {
@@ -48,12 +49,18 @@ std::string render(const report::run_result& result, const std::string& format) 
   return report::to_text(result);
 }
 
-void write_folder(const report::run_result& result, const std::string& folder) {
-  auto base = std::filesystem::path(folder) / file_stem(result.name);
+/// The files of a run in `folder`, with their formats.
+std::vector<std::pair<std::filesystem::path, std::string>> files_in(const std::string& folder,
+                                                                    const std::string& name) {
+  std::vector<std::pair<std::filesystem::path, std::string>> out;
   for (const auto& [ending, format] :
-       {std::pair{".json", "json"}, std::pair{".csv", "csv"}, std::pair{".txt", "text"}}) {
-    auto path = base;
-    path += ending;
+       {std::pair{".json", "json"}, std::pair{".csv", "csv"}, std::pair{".txt", "text"}})
+    out.emplace_back(std::filesystem::path(folder) / (file_stem(name) + ending), format);
+  return out;
+}
+
+void write_folder(const report::run_result& result, const std::string& folder) {
+  for (const auto& [path, format] : files_in(folder, result.name)) {
     report::write_file(path, render(result, format));
     spdlog::info("wrote {}", path.string());
   }
@@ -62,11 +69,17 @@ void write_folder(const report::run_result& result, const std::string& folder) {
 int run_command(const context& ctx, const run_arguments& a) {
   std::vector<std::string> sets = a.sets;
   if (!a.seed.empty()) sets.push_back("seed=" + a.seed);
-  scenario::scenario s = load_scenario(ctx, a.file, sets);
+  override_origins from;
+  if (!a.seed.empty()) from.by_key["seed"] = "--seed";
+  const scenario::scenario s = load_scenario(ctx, a.file, sets, from);
+  warn_about(s);
   if (a.print_config) {
     write_stdout(scenario::to_yaml(s));
     return exit_ok;
   }
+  if (!a.ftrace.empty()) report::require_writable(a.ftrace);
+  if (!a.output.empty())
+    for (const auto& [path, format] : files_in(a.output, s.name)) report::require_writable(path);
   report::run_result result;
   auto start = std::chrono::steady_clock::now();
   {
@@ -91,16 +104,14 @@ void add_run(CLI::App& app, context& ctx) {
   auto* sub = app.add_subcommand("run", "run one scenario and print its results");
   sub->add_option("FILE", a->file, "scenario, the name of a built-in one, or - for standard input")
       ->required();
-  sub->add_option("--set", a->sets, "override a key after the file (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  sub->add_option("-o,--output", a->output, "also write JSON, CSV and text into this folder")
-      ->type_name("DIR");
+  add_sets(*sub, a->sets);
+  add_text(*sub, "-o,--output", a->output, "also write JSON, CSV and text into this folder",
+             "DIR");
   add_format(*sub, a->format, {"text", "json", "csv"});
   sub->add_flag("--print-config", a->print_config, "print the effective scenario and stop");
-  sub->add_option("--ftrace", a->ftrace, "write the fault stream as kvm_guest_fault lines")
-      ->type_name("FILE");
-  sub->add_option("--seed", a->seed, "same as --set seed=N")->type_name("N");
+  add_text(*sub, "--ftrace", a->ftrace, "write the fault stream as kvm_guest_fault lines",
+             "FILE");
+  add_text(*sub, "--seed", a->seed, "same as --set seed=N", "N");
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return run_command(ctx, *a); }; });
 }
 

@@ -8,7 +8,9 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <exception>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -59,16 +61,46 @@ struct context {
   [[nodiscard]] bool use_color() const;      ///< on stderr; honours NO_COLOR
 };
 
-/// Reads `file` ("-": standard input; a path; else the name of an embedded config) and checks it.
-/// Throws exit_error with every diagnostic.
+/// What the program returns for something thrown.
+exit_code exit_code_of(const std::exception_ptr& error);
+
+/// The text of an input, and what messages call it.
+struct input_text {
+  std::string name;
+  std::string text;
+};
+/// "-": standard input, read once however often it is asked for; a path; else the name of an
+/// embedded config. Throws exit_error.
+input_text read_input(const std::string& file);
+
+/// What brought an override in, for messages: an option or a file.
+struct override_origins {
+  std::map<std::string, std::string> by_key;  ///< holds for the key and for those below it
+  std::string otherwise = "--set";
+};
+
+/// Reads and checks the scenario that read_input finds. Throws exit_error with every diagnostic:
+/// exit_no_input if a file is missing, exit_usage if options alone are wrong, else
+/// exit_bad_scenario.
 scenario::scenario load_scenario(const context& ctx, const std::string& file,
-                                 const std::vector<std::string>& sets);
+                                 const std::vector<std::string>& sets,
+                                 const override_origins& from = {});
+
+/// Complains on standard error about what `s` says and probably does not mean.
+void warn_about(const scenario::scenario& s);
 
 /// Fills `result.source`: version, compiler, command line, memory.
 void stamp(report::run_result& result, const context& ctx, double wall_seconds);
 
 /// Writes `text` to standard output. Throws report::output_error if that fails.
 void write_stdout(std::string_view text);
+
+/// Adds "--set KEY=VALUE".
+CLI::Option* add_sets(CLI::App& app, std::vector<std::string>& into);
+
+/// Adds an option whose value must not be empty, such as a file's name.
+CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& into,
+                      const std::string& help, const std::string& type);
 
 /// Adds "--format" with the given choices; `into` holds the default.
 CLI::Option* add_format(CLI::App& app, std::string& into, const std::vector<std::string>& choices);

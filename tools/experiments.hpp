@@ -5,8 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,6 +15,7 @@
 #include "sim/experiment/run.hpp"
 #include "sim/experiment/source.hpp"
 #include "sim/report/errors.hpp"
+#include "sim/scenario/units.hpp"
 #include "tools/commands.hpp"
 #include "tools/embedded.hpp"
 #include "tools/terminal.hpp"
@@ -25,14 +24,25 @@ namespace hvsim::tools {
 
 /// Loads scenarios as `run` does. What is wrong with one is a config_error, so that a check of many
 /// files can go on.
-inline experiment::loader loader_for(const context& ctx) {
-  return [&ctx](const std::string& file, const std::vector<std::string>& sets) {
+inline experiment::loader loader_for(const context& ctx, override_origins from = {}) {
+  return [&ctx, from = std::move(from)](const std::string& file,
+                                        const std::vector<std::string>& sets) {
     try {
-      return load_scenario(ctx, file, sets);
+      return load_scenario(ctx, file, sets, from);
     } catch (const exit_error& e) {
+      if (e.code() == exit_usage) throw experiment::usage_error(e.what());
+      if (e.code() == exit_no_input) throw experiment::missing_input(e.what());
       throw experiment::config_error(e.what());
     }
   };
+}
+
+/// The user's overrides by name, everything else from `other`.
+inline override_origins origins_of(const std::vector<std::string>& sets, std::string other) {
+  override_origins from;
+  for (const std::string& set : sets) from.by_key[set.substr(0, set.find('='))] = "--set";
+  from.otherwise = std::move(other);
+  return from;
 }
 
 /// Runs scenarios and stamps the provenance of each result.
@@ -54,12 +64,6 @@ inline void add_jobs(CLI::App& app, unsigned& into) {
       ->check(CLI::Range(1U, 1024U));
 }
 
-inline void add_sets(CLI::App& app, std::vector<std::string>& into) {
-  app.add_option("--set", into, "override a key after the file (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-}
-
 /// A pool with a progress line that lives as long as the returned options.
 inline experiment::pool_options pool_for(const context& ctx, unsigned jobs,
                                          const std::string& label) {
@@ -71,26 +75,28 @@ inline experiment::pool_options pool_for(const context& ctx, unsigned jobs,
   return pool;
 }
 
-inline std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in) throw exit_error(exit_no_input, path + ": cannot be read");
-  return text;
+/// The published comparisons inside the program.
+inline std::vector<std::string> published_names() {
+  std::vector<std::string> names;
+  constexpr std::string_view folder = "configs/published/";
+  for (const embedded_file& file : embedded_files())
+    if (file.path.starts_with(folder) && file.path.find('/', folder.size()) == std::string::npos)
+      names.push_back(file.path.substr(folder.size(), file.path.size() - folder.size() - 5));
+  return names;
 }
 
 /// A published comparison: a file, or the name of a built-in one.
 inline experiment::published load_published(const std::string& name) {
   std::error_code ec;
-  if (std::filesystem::is_regular_file(name, ec))
-    return experiment::parse_published(read_text(name), name);
-  if (const embedded_file* file = find_embedded("published/" + name))
-    return experiment::parse_published(file->text, file->path);
-  std::string known;
-  constexpr std::string_view folder = "configs/published/";
-  for (const embedded_file& file : embedded_files())
-    if (file.path.starts_with(folder) && file.path.find('/', folder.size()) == std::string::npos)
-      known += "\n  " + file.path.substr(folder.size(), file.path.size() - folder.size() - 5);
-  throw exit_error(exit_no_input, "no published comparison '" + name + "'. Known:" + known);
+  if (!name.empty() && !std::filesystem::exists(name, ec)) {
+    if (const embedded_file* file = find_embedded("published/" + name))
+      return experiment::parse_published(file->text, file->path);
+    if (find_embedded(name) == nullptr)
+      throw exit_error(exit_no_input, scenario::unknown_word("published comparison", name,
+                                                             published_names()));
+  }
+  const input_text in = read_input(name);
+  return experiment::parse_published(in.text, in.name);
 }
 
 }  // namespace hvsim::tools

@@ -12,8 +12,6 @@
 #include <new>
 
 #include "sim/experiment/catalogue.hpp"
-#include "sim/experiment/source.hpp"
-#include "sim/report/errors.hpp"
 #include "sim/scenario/units.hpp"
 #include "tools/commands.hpp"
 #include "tools/embedded.hpp"
@@ -108,30 +106,17 @@ void complain(const std::string& message) {
 }
 
 int run_action(const context& ctx) {
-  auto failed = [](int code, const std::exception& e) {
-    complain(e.what());
-    return stop_requested ? static_cast<int>(exit_interrupted) : code;
-  };
+  int code = exit_ok;
   try {
-    int code = ctx.action();
-    return stop_requested ? static_cast<int>(exit_interrupted) : code;
-  } catch (const exit_error& e) {
-    return failed(e.code(), e);
-  } catch (const experiment::config_error& e) {
-    return failed(exit_bad_scenario, e);
-  } catch (const report::output_error& e) {
-    return failed(exit_output, e);
-  } catch (const report::input_error& e) {
-    return failed(exit_bad_data, e);
+    code = ctx.action();
   } catch (const std::bad_alloc&) {
     complain("out of memory");
-    return exit_failed;
-  } catch (const std::logic_error& e) {
-    complain(std::string("internal error: ") + e.what());
-    return exit_internal;
+    code = exit_failed;
   } catch (const std::exception& e) {
-    return failed(exit_failed, e);
+    code = exit_code_of(std::current_exception());
+    complain((code == exit_internal ? "internal error: " : "") + std::string(e.what()));
   }
+  return stop_requested ? static_cast<int>(exit_interrupted) : code;
 }
 
 }  // namespace

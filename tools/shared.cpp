@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What several subcommands need: scenarios in, provenance, standard output.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include <system_error>
 
 #include "sim/experiment/rules.hpp"
+#include "sim/experiment/source.hpp"
 #include "sim/report/errors.hpp"
 #include "sim/scenario/parse.hpp"
 #include "sim/scenario/render.hpp"
@@ -21,25 +24,88 @@
 
 namespace hvsim::tools {
 
-scenario::scenario load_scenario(const context& ctx, const std::string& file,
-                                 const std::vector<std::string>& sets) {
-  scenario::parsed<scenario::scenario> result;
-  std::error_code ec;
-  const embedded_file* built_in = nullptr;
-  if (file == "-") {
-    std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-    result =
-        scenario::parse_text(text, "<stdin>", ctx.catalogue, sets, experiment::builtin_rules());
-  } else if (!std::filesystem::exists(file, ec) && (built_in = find_embedded(file)) != nullptr) {
-    result = scenario::parse_text(built_in->text, built_in->path, ctx.catalogue, sets,
-                                  experiment::builtin_rules());
-  } else {
-    result = scenario::parse_file(file, ctx.catalogue, sets, experiment::builtin_rules());
+namespace {
+
+const std::string& standard_input() {
+  static const std::string text{std::istreambuf_iterator<char>(std::cin),
+                                std::istreambuf_iterator<char>()};
+  return text;
+}
+
+bool below(const std::string& key, const std::string& parent) {
+  return key == parent || key.starts_with(parent + ".");
+}
+
+/// Renames "--set" in the places of diagnostics to what brought the override in.
+void name_origins(std::vector<registry::diagnostic>& all, const override_origins& from) {
+  for (registry::diagnostic& d : all) {
+    if (d.where.file != "--set") continue;
+    d.where.file = from.otherwise;
+    for (const auto& [key, origin] : from.by_key)
+      if (below(d.path, key) || (!d.path.empty() && below(key, d.path))) d.where.file = origin;
   }
-  if (!result)
-    throw exit_error(result.unreadable ? exit_no_input : exit_bad_scenario,
-                     scenario::to_text(result.errors, result.sources, ctx.use_color()));
-  return std::move(*result.value);
+}
+
+exit_code code_of(const scenario::parsed<scenario::scenario>& wrong) {
+  if (wrong.unreadable) return exit_no_input;
+  const bool options_alone =
+      std::all_of(wrong.errors.begin(), wrong.errors.end(),
+                  [](const registry::diagnostic& d) { return d.where.file.starts_with("--"); });
+  return options_alone ? exit_usage : exit_bad_scenario;
+}
+
+}  // namespace
+
+exit_code exit_code_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const exit_error& e) {
+    return e.code();
+  } catch (const experiment::usage_error&) {
+    return exit_usage;
+  } catch (const experiment::missing_input&) {
+    return exit_no_input;
+  } catch (const experiment::config_error&) {
+    return exit_bad_scenario;
+  } catch (const report::output_error&) {
+    return exit_output;
+  } catch (const report::input_error&) {
+    return exit_bad_data;
+  } catch (const std::logic_error&) {
+    return exit_internal;
+  } catch (...) {
+    return exit_failed;
+  }
+}
+
+input_text read_input(const std::string& file) {
+  if (file.empty()) throw exit_error(exit_usage, "a file's name is empty");
+  if (file == "-") return {"<stdin>", standard_input()};
+  std::error_code ec;
+  if (!std::filesystem::exists(file, ec))
+    if (const embedded_file* built_in = find_embedded(file)) return {built_in->path, built_in->text};
+  auto text = scenario::read_text(file);
+  if (!text)
+    throw exit_error(text.unreadable ? exit_no_input : exit_bad_scenario,
+                     scenario::to_text(text.errors, text.sources));
+  return {file, std::move(*text.value)};
+}
+
+scenario::scenario load_scenario(const context& ctx, const std::string& file,
+                                 const std::vector<std::string>& sets,
+                                 const override_origins& from) {
+  const input_text in = read_input(file);
+  auto result =
+      scenario::parse_text(in.text, in.name, ctx.catalogue, sets, experiment::builtin_rules());
+  if (result) return std::move(*result.value);
+  name_origins(result.errors, from);
+  throw exit_error(code_of(result),
+                   scenario::to_text(result.errors, result.sources, ctx.use_color()));
+}
+
+void warn_about(const scenario::scenario& s) {
+  for (const scenario::rule& r : experiment::builtin_warnings())
+    if (const auto message = r.check(s)) spdlog::warn("{}: {}", r.key, *message);
 }
 
 void stamp(report::run_result& result, const context& ctx, double wall_seconds) {
@@ -66,6 +132,30 @@ void stamp(report::run_result& result, const context& ctx, double wall_seconds) 
 void write_stdout(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw report::output_error("standard output: " + std::generic_category().message(errno));
+}
+
+CLI::Option* add_sets(CLI::App& app, std::vector<std::string>& into) {
+  return app.add_option("--set", into, "override a key after the file (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return scenario::split_set(text)
+                       ? std::string()
+                       : "'" + text + "' is not of the form dotted.key=value";
+          },
+          "", "setting"));
+}
+
+CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& into,
+                      const std::string& help, const std::string& type) {
+  return app.add_option(names, into, help)
+      ->type_name(type)
+      ->check(CLI::Validator(
+          [](const std::string& name) {
+            return name.empty() ? std::string("the value is empty") : std::string();
+          },
+          "", "text"));
 }
 
 CLI::Option* add_format(CLI::App& app, std::string& into, const std::vector<std::string>& choices) {

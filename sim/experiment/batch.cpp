@@ -43,8 +43,11 @@ const std::vector<run_outcome>& batch::run(const pool_options& options) {
                     }});
   }
   const std::vector<job_state> states = run_jobs(jobs, options);
-  for (std::size_t j = 0; j < states.size(); ++j)
-    if (states[j].error) outcomes_[indices[j]].error = message_of(states[j].error);
+  for (std::size_t j = 0; j < states.size(); ++j) {
+    if (!states[j].error) continue;
+    outcomes_[indices[j]].error = message_of(states[j].error);
+    outcomes_[indices[j]].cause = states[j].error;
+  }
   return outcomes_;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ namespace hvsim::experiment {
 struct run_outcome {
   std::optional<report::run_result> result;
   std::string error;  ///< why it failed; empty if it has a result or was stopped
+  std::exception_ptr cause{};  ///< what it failed with; null as `error` is empty
 };
 
 /// Collects runs and makes them on a pool. Requests with the same file and the same overrides

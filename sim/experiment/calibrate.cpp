@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "sim/experiment/grid.hpp"
 #include "sim/experiment/reproduce_render.hpp"
 #include "sim/report/table.hpp"
 #include "sim/scenario/units.hpp"
@@ -13,13 +15,37 @@
 namespace hvsim::experiment {
 namespace {
 
-/// A cell that the fit sees, with what was published of it.
+/// A cell that the fit sees, with the interval of what was published of it.
 struct target {
   const published_table* table;
   const published_series* series;
   std::size_t x;
-  std::vector<double> published;
+  double low = 0;
+  double high = 0;
 };
+
+/// Relative distance from the interval: 0 inside, negative below.
+double outside_of(const target& t, double value) {
+  if (value < t.low) return (value - t.low) / t.low;
+  return value > t.high ? (value - t.high) / t.high : 0;
+}
+
+/// Residuals of one cell. `rms_outside` knows their order.
+constexpr std::size_t residuals_per_cell = 2;
+void add_residuals(const target& t, double value, std::vector<double>& out) {
+  const double middle = (t.low + t.high) / 2;
+  out.push_back(outside_of(t, value));
+  out.push_back(middle_weight * (value - middle) / middle);
+}
+
+/// Root mean square distance from the intervals, in percent.
+double rms_outside(const std::vector<double>& residuals) {
+  double sum = 0;
+  for (std::size_t i = 0; i < residuals.size(); i += residuals_per_cell)
+    sum += residuals[i] * residuals[i];
+  const std::size_t cells = std::max<std::size_t>(residuals.size() / residuals_per_cell, 1);
+  return 100 * std::sqrt(sum / static_cast<double>(cells));
+}
 
 std::vector<target> targets_of(const published& paper, const std::vector<std::string>& tables) {
   std::vector<target> out;
@@ -29,10 +55,15 @@ std::vector<target> targets_of(const published& paper, const std::vector<std::st
     for (const published_series& s : t.series) {
       if (!s.corrects.empty()) continue;
       for (std::size_t x = 0; x < t.xs.size(); ++x) {
-        target cell{&t, &s, x, {}};
+        std::vector<double> values;
         for (const auto& run : s.values)
-          if (run[x]) cell.published.push_back(run[x]->value);
-        if (s.roles[x] == cell_role::fitted && !cell.published.empty()) out.push_back(cell);
+          if (run[x]) values.push_back(run[x]->value);
+        if (s.roles[x] != cell_role::fitted || values.empty()) continue;
+        const auto [low, high] = std::minmax_element(values.begin(), values.end());
+        if (!(*low > 0))
+          throw config_error(
+              fmt::format("{} {} at {}: a value of 0 cannot be fitted", t.key, s.key, t.xs[x]));
+        out.push_back({&t, &s, x, *low, *high});
       }
     }
   }
@@ -82,10 +113,17 @@ class calibrator {
     if (!paper.placement_key.empty())
       placement_ = options.runs.placements.empty() ? paper.placements.at(0)
                                                    : options.runs.placements.front();
+    for (const std::string& p : options.runs.placements)
+      if (std::find(paper.placements.begin(), paper.placements.end(), p) == paper.placements.end())
+        throw usage_error("--placement: " +
+                          scenario::unknown_word("placement", p, paper.placements));
     targets_ = targets_of(paper, options.runs.tables);
     out_.costs = costs_of(load(targets_.front().table->scenario, {}).machine, table, options.costs);
     out_.cells = targets_.size();
     out_.scale = options.runs.scale;
+    std::vector<std::string> varied;
+    for (const calibrated_cost& c : out_.costs) varied.push_back(c.key);
+    refuse_overwritten(options.runs.sets, varied, "the fit");
   }
 
   calibration make() {
@@ -98,8 +136,14 @@ class calibrator {
     how.last_step = 5e-4;
     how.tolerance = 1e-4;
     how.watch = options_.watch;
-    out_.fit = least_squares(
-        parameters, [this](const std::vector<fit_point>& points) { return evaluate(points); }, how);
+    bool first = true;
+    const auto residuals = [&](const std::vector<fit_point>& points) {
+      auto all = evaluate(points);
+      if (std::exchange(first, false)) out_.outside_at_start = rms_outside(all.front());
+      return all;
+    };
+    out_.fit = least_squares(parameters, residuals, how);
+    out_.outside = rms_outside(out_.fit.residuals);
     for (std::size_t i = 0; i < out_.costs.size(); ++i)
       out_.costs[i].value = std::llround(out_.fit.values[i]);
     for (std::size_t i : out_.fit.at_bound) out_.costs[i].at_bound = true;
@@ -121,35 +165,52 @@ class calibrator {
     return sets;
   }
 
+  /// The runs of one cell at one point: one, or two sizes.
+  void add_runs(batch& runs, const target& t, const fit_point& point,
+                std::vector<std::size_t>& indices) const {
+    for (std::int64_t times = 1; times <= sizes(t); ++times) {
+      std::vector<std::string> sets =
+          cell_sets(paper_, *t.table, *t.series, t.x, placement_, 1, options_.runs.scale, times);
+      sets.insert(sets.end(), options_.runs.sets.begin(), options_.runs.sets.end());
+      for (std::string& s : sets_at(point)) sets.push_back(std::move(s));
+      const double weight = static_cast<double>(t.table->xs[t.x] * times);
+      indices.push_back(runs.add(t.table->scenario, sets, weight));
+    }
+  }
+
+  /// In how many sizes a cell is run.
+  [[nodiscard]] std::int64_t sizes(const target& t) const {
+    return options_.runs.scale > 1 && !t.table->size_key.empty() ? 2 : 1;
+  }
+
   std::vector<std::vector<double>> evaluate(const std::vector<fit_point>& points) {
     batch runs(load_, run_);
     std::vector<std::size_t> indices;
     for (const fit_point& point : points)
-      for (const target& t : targets_) {
-        std::vector<std::string> sets =
-            cell_sets(paper_, *t.table, *t.series, t.x, placement_, 1, options_.runs.scale);
-        sets.insert(sets.end(), options_.runs.sets.begin(), options_.runs.sets.end());
-        for (std::string& s : sets_at(point)) sets.push_back(std::move(s));
-        indices.push_back(runs.add(t.table->scenario, sets, static_cast<double>(t.table->xs[t.x])));
-      }
+      for (const target& t : targets_) add_runs(runs, t, point, indices);
     const std::vector<run_outcome>& outcomes = runs.run(options_.runs.pool);
     std::vector<std::vector<double>> out(points.size());
-    for (std::size_t i = 0; i < indices.size(); ++i)
-      add_residuals(targets_[i % targets_.size()], outcomes[indices[i]], out[i / targets_.size()]);
+    auto next = indices.begin();
+    for (std::vector<double>& residuals : out)
+      for (const target& t : targets_) {
+        engine::duration time = time_of(t, outcomes[*next++]);
+        if (sizes(t) == 2) {
+          const engine::duration piece = time_of(t, outcomes[*next++]) - time;
+          time += piece * (options_.runs.scale - 1);
+        }
+        add_residuals(t, in_unit(time, t.table->unit), residuals);
+      }
     return out;
   }
 
-  void add_residuals(const target& t, const run_outcome& o, std::vector<double>& out) const {
+  static engine::duration time_of(const target& t, const run_outcome& o) {
     if (!o.error.empty())
       throw std::runtime_error(
           fmt::format("{} {} at {}: {}", t.table->key, t.series->key, t.table->xs[t.x], o.error));
     if (!o.result) throw interrupted();
     const auto time = report::find_time(*o.result, t.table->time);
     if (!time) throw config_error(fmt::format("the workload reports no time '{}'", t.table->time));
-    const std::int64_t scale = t.table->size_key.empty() ? 1 : options_.runs.scale;
-    const double value = in_unit(*time * scale, t.table->unit);
-    const double weight = 1 / std::sqrt(static_cast<double>(t.published.size()));
-    for (double p : t.published) out.push_back(weight * (value - p) / p);
+    return *time;
   }
 
   const published& paper_;
@@ -178,11 +239,6 @@ std::string profile_lines(const calibration& c) {
   return out;
 }
 
-/// Root of the mean square of the relative errors, in percent.
-double rms_percent(double cost, std::size_t cells) {
-  return 100 * std::sqrt(cost / static_cast<double>(std::max<std::size_t>(cells, 1)));
-}
-
 }  // namespace
 
 calibration calibrate(const published& paper, const loader& load, const runner& run,
@@ -194,12 +250,14 @@ calibration calibrate(const published& paper, const loader& load, const runner& 
 std::string to_text(const calibration& c) {
   std::string out = fmt::format("{} fitted costs, {} published cells, {} degrees of freedom\n",
                                 c.costs.size(), c.cells, c.degrees_of_freedom());
-  if (c.scale > 1) out += fmt::format("fitted on runs of 1/{} of the published size\n", c.scale);
+  if (c.scale > 1)
+    out += fmt::format("fitted on runs of 1/{0} and 2/{0} of the published size, and what follows "
+                       "from them for all of it\n",
+                       c.scale);
   out += fmt::format(
-      "root mean square error of the cells shown: {:.2f}% at the start, {:.2f}% at the end "
-      "({} rounds, {} points)\n\n",
-      rms_percent(c.fit.start_cost, c.cells), rms_percent(c.fit.cost, c.cells), c.fit.rounds,
-      c.fit.evaluations);
+      "root mean square distance of the cells shown from the interval of their published values: "
+      "{:.2f}% at the start, {:.2f}% at the end ({} rounds, {} points)\n\n",
+      c.outside_at_start, c.outside, c.fit.rounds, c.fit.evaluations);
   report::table t({{"cost", report::align::left},
                    {"min"},
                    {"start"},

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits the costs of kind `fitted` to the cells of a published file that may be shown to a fit.
+//
+// A cell that was published several times is an interval: what lies inside it is as good as what
+// was measured. The fit minimises the distances from these intervals, and weakly those from their
+// middles, so that the costs are determined where every cell is inside.
+//
+// Runs of a fraction of the size would show start-up costs that the full size hides. Above scale 1
+// each cell is therefore run at 1/scale and 2/scale of its size, and the difference, the cost of
+// one more such piece, is added scale - 1 times to the first.
 #pragma once
 
 #include <string>
@@ -34,6 +42,8 @@ struct calibration {
   std::vector<calibrated_cost> costs;
   std::size_t cells = 0;  ///< published cells that the fit saw
   std::int64_t scale = 1;
+  double outside_at_start = 0;  ///< root mean square distance from the intervals, percent
+  double outside = 0;           ///< the same with the fitted costs
   fit_result fit;
   reproduction after;  ///< every cell with the fitted costs; empty if it was not asked for
   [[nodiscard]] std::int64_t degrees_of_freedom() const {
@@ -42,11 +52,15 @@ struct calibration {
   [[nodiscard]] bool on_bound() const { return !fit.at_bound.empty(); }
 };
 
-/// The residuals are the relative errors of each fitted cell against each published run of it,
-/// weighted so that every cell counts once. Series that correct another are not fitted. Costs are
-/// whole multiples of about a thousandth of their range. `table` is the catalogue's cost table.
+/// The share of a cell's residual that pulls it to the middle of its interval.
+inline constexpr double middle_weight = 0.1;
+
+/// A cell gives two residuals: its relative distance from the interval of its published values, and
+/// `middle_weight` times that from the middle. Series that correct another are not fitted. Costs
+/// are whole multiples of about a thousandth of their range. `table` is the catalogue's cost table.
 /// Throws config_error (no fitted cost, unknown key, a fitted cost without bounds, no fitted cell),
-/// interrupted, and std::runtime_error with the run's message when a run fails.
+/// usage_error (an override of what the fit varies), interrupted, and std::runtime_error with the
+/// run's message when a run fails.
 calibration calibrate(const published& paper, const loader& load, const runner& run,
                       const std::vector<registry::parameter>& table,
                       const calibrate_options& options);

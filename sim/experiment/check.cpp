@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "sim/experiment/compare.hpp"
@@ -14,6 +12,7 @@
 #include "sim/report/table.hpp"
 #include "sim/report/time_text.hpp"
 #include "sim/scenario/parse.hpp"
+#include "sim/scenario/render.hpp"
 
 namespace hvsim::experiment {
 namespace {
@@ -26,10 +25,11 @@ using scenario::quantity;
 
 __extension__ using wide = __int128;
 
-bool expects_something(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto tree = scenario::parse_tree(text, path.string());
+/// True also for a file that is wrong, so that it is complained about.
+bool expects_something(const std::string& path) {
+  const auto text = scenario::read_text(path);
+  if (!text) return true;
+  const auto tree = scenario::parse_tree(*text.value, path);
   if (!tree) return true;
   const auto& members = tree.value->members;
   return std::any_of(members.begin(), members.end(),
@@ -51,7 +51,7 @@ std::string fingerprint_text(const report::run_result& r) {
 measured select(const report::run_result& r, const std::string& selector) {
   if (selector == "fingerprint") return {dimension::text, 0, 0, fingerprint_text(r)};
   const std::vector<report::metric> all = report::metrics(r);
-  const report::metric& m = metric_at(all, selector);
+  const report::metric m = metric_at(all, selector);
   const bool time = m.unit == report::metric_unit::picoseconds;
   return {time ? dimension::time : dimension::count, m.value, static_cast<double>(m.value),
           time ? report::seconds_text(engine::duration{m.value}) + "s" : report::value_text(m)};
@@ -109,16 +109,30 @@ struct planned {
   std::size_t second = 0;  ///< the denominator's run
 };
 
-std::vector<std::string> with(std::vector<std::string> sets, const scenario::overrides& more) {
-  for (const auto& [key, value] : more) sets.push_back(fmt::format("{}={}", key, value));
-  return sets;
+/// The runs of an expectation, among `runs`. Throws config_error.
+planned plan_of(const std::string& file, const std::vector<std::string>& sets,
+                const expectation& item, batch& runs) {
+  const auto run_with = [&](const scenario::overrides& more) {
+    std::vector<std::string> all = sets;
+    for (const auto& [key, value] : more) all.push_back(fmt::format("{}={}", key, value));
+    if (more.empty()) return runs.add(file, all);
+    try {
+      return runs.add(file, all);
+    } catch (const config_error& e) {
+      throw config_error(
+          scenario::to_line({item.where, "expect", "with the changes of '" + item.name + "':"}) +
+          "\n" + e.what());
+    }
+  };
+  return {file, item, run_with(item.over), run_with(item.against)};
 }
 
 check_row evaluate(const planned& p, const std::vector<run_outcome>& outcomes) {
-  check_row row{p.file, p.item.name, expected_text(p.item), "-", outcome::broken, ""};
+  check_row row{p.file, p.item.name, expected_text(p.item), "-", outcome::broken, "", {}};
   for (const std::size_t run : {p.first, p.second}) {
     if (outcomes[run].result) continue;
     row.message = outcomes[run].error;
+    row.cause = outcomes[run].cause;
     if (row.message.empty()) {
       row.result = outcome::stopped;
       row.message = "interrupted";
@@ -134,6 +148,7 @@ check_row evaluate(const planned& p, const std::vector<run_outcome>& outcomes) {
     row.result = holds(got, p.item) ? outcome::ok : outcome::miss;
   } catch (const config_error& e) {
     row.message = e.what();
+    row.cause = std::current_exception();
   }
   return row;
 }
@@ -159,23 +174,40 @@ bool check_report::ok() const {
                      [](const check_row& r) { return r.result == outcome::ok; });
 }
 
+std::exception_ptr check_report::cause() const {
+  for (const check_row& row : rows)
+    if (row.cause) return row.cause;
+  return nullptr;
+}
+
+std::vector<std::string> yaml_files(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code ec;
+  const auto require = [&] {
+    if (ec) throw missing_input(folder + ": cannot be read: " + ec.message());
+  };
+  fs::recursive_directory_iterator at(folder, ec);
+  require();
+  for (; at != fs::recursive_directory_iterator(); at.increment(ec), require()) {
+    const fs::path& p = at->path();
+    const bool yaml = p.extension() == ".yaml" || p.extension() == ".yml";
+    std::error_code ignored;
+    if (yaml && at->is_regular_file(ignored)) out.push_back(p.string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
   std::vector<std::string> out;
   for (const std::string& path : paths) {
     std::error_code ec;
-    if (!fs::exists(path, ec)) throw config_error(path + ": no such file or directory");
     if (!fs::is_directory(path, ec)) {
       out.push_back(path);
       continue;
     }
-    std::vector<std::string> found;
-    for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      const fs::path& p = entry.path();
-      const bool yaml = p.extension() == ".yaml" || p.extension() == ".yml";
-      if (yaml && entry.is_regular_file() && expects_something(p)) found.push_back(p.string());
-    }
-    std::sort(found.begin(), found.end());
-    out.insert(out.end(), found.begin(), found.end());
+    for (std::string& file : yaml_files(path))
+      if (expects_something(file)) out.push_back(std::move(file));
   }
   return out;
 }
@@ -189,11 +221,11 @@ check_report check(const std::vector<std::string>& files, const std::vector<std:
     std::vector<planned> of_file;
     try {
       for (const expectation& item : load(file, sets).expectations)
-        of_file.push_back({file, item, runs.add(file, with(sets, item.over)),
-                           runs.add(file, with(sets, item.against))});
+        of_file.push_back(plan_of(file, sets, item, runs));
     } catch (const config_error& e) {
       of_file.clear();
-      out.rows.push_back({file, "scenario", "parses", "-", outcome::broken, e.what()});
+      out.rows.push_back({file, "scenario", "parses", "-", outcome::broken, e.what(),
+                          std::current_exception()});
     }
     plan.insert(plan.end(), of_file.begin(), of_file.end());
   }

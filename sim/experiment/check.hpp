@@ -2,6 +2,7 @@
 // Scenarios that say what they expect, and whether it came so.
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -23,17 +24,23 @@ struct check_row {
   std::string expected;  ///< "2.5s +-2%", ">= 3", "== 512"
   std::string got;
   outcome result = outcome::ok;
-  std::string message;  ///< why it is broken
+  std::string message;           ///< why it is broken
+  std::exception_ptr cause{};    ///< what broke it; null if it is not broken
 };
 
 struct check_report {
   std::vector<check_row> rows;  ///< by file, then item
   [[nodiscard]] bool ok() const;
+  /// What broke the first broken row; null if none is broken.
+  [[nodiscard]] std::exception_ptr cause() const;
 };
 
-/// The scenario files that `paths` name, in order: files as given, and for a directory every
-/// .yaml/.yml below it that has a top-level `expect:` (or cannot be read as YAML), sorted by path.
-/// Throws config_error for a path that does not exist.
+/// Every .yaml and .yml file below a folder, sorted by path. Throws missing_input.
+std::vector<std::string> yaml_files(const std::string& folder);
+
+/// The scenario files that `paths` name, in order: for a directory every .yaml/.yml below it that
+/// has a top-level `expect:` (or cannot be read as YAML), sorted by path; anything else as given,
+/// for the loader. Throws missing_input for a folder that cannot be read.
 std::vector<std::string> scenario_files(const std::vector<std::string>& paths);
 
 /// Runs what the files' expectations need, each different run once, and evaluates them. A file

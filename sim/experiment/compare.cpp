@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/experiment/cell_error.hpp"
+#include "sim/experiment/known_metrics.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/time_text.hpp"
+#include "sim/scenario/expect.hpp"
 #include "sim/scenario/units.hpp"
 
 namespace hvsim::experiment {
@@ -105,21 +108,46 @@ std::vector<std::string> relatives_of(std::string_view path,
   return known;
 }
 
-/// True for figures whose absence means that it did not happen: kinds that were never counted,
-/// locks that were never taken.
-bool absent_is_zero(std::string_view path) {
-  for (std::string_view family : {"count.", "breakdown.", "lock.", "exit."})
-    if (path.substr(0, family.size()) == family) return true;
-  return false;
+/// Throws usage_error for what is no path of a number, before anything runs.
+void require_metrics(const std::vector<std::string>& paths) {
+  for (auto path = paths.begin(); path != paths.end(); ++path) {
+    const scenario::selector_info info = scenario::check_selector(*path);
+    if (!info.what) throw usage_error("--metric: " + info.error);
+    if (info.what == scenario::dimension::text)
+      throw usage_error(fmt::format(
+          "--metric: '{}' is no number to compare; known: {}; `hvsim check` holds it to an 'equals'",
+          *path, fmt::join(scenario::number_selector_roots(), ", ")));
+    if (std::find(paths.begin(), path, *path) != path)
+      throw usage_error(fmt::format("--metric: '{}' twice", *path));
+  }
 }
 
-/// The metric of one cell; 0 where only other cells have it.
-report::metric metric_in(const std::vector<std::vector<report::metric>>& cells, std::size_t cell,
-                         const std::string& path) {
-  if (report::find_metric(cells[cell], path) == nullptr && absent_is_zero(path))
-    for (const auto& other : cells)
-      if (const report::metric* m = report::find_metric(other, path)) return {path, 0, m->unit};
-  return metric_at(cells[cell], path);
+/// Throws usage_error if two cells differ in how their values are written alone.
+void require_different(const batch& runs, const std::vector<std::size_t>& indices,
+                       const std::vector<compared_cell>& cells) {
+  std::map<std::vector<std::pair<std::string, std::string>>, std::size_t> seen;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto [first, fresh] = seen.emplace(runs.scenario_of(indices[i]).effective(), i);
+    if (!fresh)
+      throw usage_error(fmt::format("--vary: '{}' and '{}' are the same run",
+                                    cell_name(cells[first->second].at), cell_name(cells[i].at)));
+  }
+}
+
+/// As metric_at of one cell; 0 in a phase that only other cells have. What is wrong is the command
+/// line.
+report::metric named_metric(const std::vector<std::vector<report::metric>>& cells,
+                            std::size_t cell, const std::string& path) {
+  if (report::find_metric(cells[cell], path) == nullptr)
+    for (std::string_view family : {"count.", "breakdown.", "lock.", "exit."})
+      for (const auto& other : cells)
+        if (const auto* m = report::find_metric(other, path); m && path.starts_with(family))
+          return {path, 0, m->unit};
+  try {
+    return metric_at(cells[cell], path);
+  } catch (const config_error& e) {
+    throw usage_error(std::string("--metric: ") + e.what());
+  }
 }
 
 }  // namespace
@@ -128,23 +156,20 @@ bool comparison::complete() const {
   return std::none_of(cells.begin(), cells.end(), [](const auto& c) { return c.values.empty(); });
 }
 
-const report::metric& metric_at(const std::vector<report::metric>& all, std::string_view path) {
+report::metric metric_at(const std::vector<report::metric>& all, std::string_view path) {
   if (const report::metric* m = report::find_metric(all, path)) return *m;
+  if (const auto zero = zero_metric(all, path)) return *zero;
   std::vector<std::string> known;
   for (const auto& m : all) known.push_back(m.path);
-  std::string message = fmt::format("the run has no metric '{}'", path);
-  if (const auto near = scenario::nearest(path, known))
-    message += fmt::format("; did you mean '{}'?", *near);
-  const std::vector<std::string> relatives = relatives_of(path, known);
-  const std::size_t shown = std::min(relatives.size(), most_shown);
-  message += fmt::format(
-      "; known: {}",
-      fmt::join(relatives.begin(), relatives.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (relatives.size() > shown) message += fmt::format(" and {} more", relatives.size() - shown);
-  throw config_error(message);
+  throw config_error(scenario::with_known(fmt::format("the run has no metric '{}'", path), path,
+                                          relatives_of(path, known), most_shown));
 }
 
 comparison compare(const compare_request& request, const loader& load, const runner& run) {
+  require_metrics(request.metrics);
+  std::vector<std::string> varied;
+  for (const sweep_axis& axis : request.axes) varied.push_back(axis.key);
+  refuse_overwritten(request.sets, varied, "--vary");
   batch runs(load, run);
   comparison out;
   out.axes = request.axes;
@@ -156,17 +181,19 @@ comparison compare(const compare_request& request, const loader& load, const run
     indices.push_back(runs.add(request.file, sets));
     out.cells.push_back({cell, {}, {}});
   }
+  require_different(runs, indices, out.cells);
   out.name = runs.scenario_of(0).name;
   const std::vector<run_outcome>& outcomes = runs.run(request.pool);
   std::vector<std::vector<report::metric>> all(indices.size());
   for (std::size_t i = 0; i < indices.size(); ++i) {
     out.cells[i].error = outcomes[indices[i]].error;
+    out.cells[i].cause = outcomes[indices[i]].cause;
     if (outcomes[indices[i]].result) all[i] = report::metrics(*outcomes[indices[i]].result);
     if (out.metrics.empty() && !all[i].empty()) out.metrics = usual_metrics(all[i]);
   }
   for (std::size_t i = 0; i < indices.size(); ++i)
     for (const std::string& path : out.metrics)
-      if (!all[i].empty()) out.cells[i].values.push_back(metric_in(all, i, path));
+      if (!all[i].empty()) out.cells[i].values.push_back(named_metric(all, i, path));
   return out;
 }
 

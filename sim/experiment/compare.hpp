@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct compared_cell {
   grid_cell at;
   std::vector<report::metric> values;
   std::string error;  ///< why the run failed; empty if it did not
+  std::exception_ptr cause{};  ///< what it failed with
 };
 
 struct comparison {
@@ -39,8 +41,10 @@ struct comparison {
   [[nodiscard]] bool complete() const;
 };
 
-/// Runs every cell. A count, lock, exit or part that only some cells have is 0 in the others.
-/// Throws config_error (scenario, axis, unknown metric with the nearest known).
+/// Runs every cell. A count, lock, exit or part is 0 where it can happen and did not, and where
+/// only other cells have it.
+/// Throws config_error (a scenario is wrong) and usage_error (an axis, two cells that are the same
+/// run, an override that an axis overwrites, an unknown metric with the nearest known).
 comparison compare(const compare_request& request, const loader& load, const runner& run);
 
 /// A table for each metric. With two axes or more the first one runs along the columns, with the
@@ -70,8 +74,8 @@ std::vector<deviation> deviations(const comparison& now, const comparison& basel
 /// The deviations as a table; one line saying so if there are none.
 std::string to_text(const std::vector<deviation>& all);
 
-/// The metrics of a run by path. Throws config_error for an unknown path: the message has the
-/// nearest known one and the families of paths.
-const report::metric& metric_at(const std::vector<report::metric>& all, std::string_view path);
+/// The metric of a run by path; 0 for what can happen and did not (see zero_metric). Throws
+/// config_error for a path that no run has: the message has the nearest known one and its family.
+report::metric metric_at(const std::vector<report::metric>& all, std::string_view path);
 
 }  // namespace hvsim::experiment

@@ -71,11 +71,11 @@ nlohmann::ordered_json to_json(const comparison& c) {
 }
 
 comparison comparison_from_json(const nlohmann::ordered_json& document) {
-  if (!document.is_object() || document.value("kind", "") != kind_name)
-    throw report::input_error("not a stored comparison (expected what compare --save writes)");
-  if (document.value("schema_version", 0) != 1)
-    throw report::input_error("schema_version: this program reads version 1");
   try {
+    if (!document.is_object() || document.value("kind", "") != kind_name)
+      throw report::input_error("not a stored comparison (expected what compare --save writes)");
+    if (document.value("schema_version", 0) != 1)
+      throw report::input_error("schema_version: this program reads version 1");
     return read(document);
   } catch (const json::exception& e) {
     throw report::input_error(fmt::format("not a whole comparison: {}", e.what()));

@@ -38,12 +38,12 @@ sweep_axis parse_axis(std::string_view text) {
   sweep_axis axis;
   if (equals != std::string_view::npos) axis.key = trimmed(text.substr(0, equals));
   if (axis.key.empty())
-    throw config_error(fmt::format("--vary '{}': expected KEY=VALUE,VALUE,...", text));
+    throw usage_error(fmt::format("--vary '{}': expected KEY=VALUE,VALUE,...", text));
   axis.values = split_outside_brackets(text.substr(equals + 1));
   for (auto v = axis.values.begin(); v != axis.values.end(); ++v) {
-    if (v->empty()) throw config_error(fmt::format("--vary '{}': an empty value", text));
+    if (v->empty()) throw usage_error(fmt::format("--vary '{}': an empty value", text));
     if (std::find(axis.values.begin(), v, *v) != v)
-      throw config_error(fmt::format("--vary '{}': value '{}' twice", text, *v));
+      throw usage_error(fmt::format("--vary '{}': value '{}' twice", text, *v));
   }
   return axis;
 }
@@ -52,7 +52,9 @@ std::vector<grid_cell> grid_cells(const std::vector<sweep_axis>& axes) {
   std::vector<grid_cell> cells(1);
   for (auto axis = axes.begin(); axis != axes.end(); ++axis) {
     if (std::any_of(axes.begin(), axis, [&](const auto& a) { return a.key == axis->key; }))
-      throw config_error(fmt::format("--vary: key '{}' twice", axis->key));
+      throw usage_error(fmt::format("--vary: key '{}' twice", axis->key));
+    if (cells.size() * axis->values.size() > max_grid_cells)
+      throw usage_error(fmt::format("--vary: more than {} combinations", max_grid_cells));
     std::vector<grid_cell> longer;
     for (const grid_cell& cell : cells)
       for (const std::string& value : axis->values) {
@@ -62,6 +64,17 @@ std::vector<grid_cell> grid_cells(const std::vector<sweep_axis>& axes) {
     cells = std::move(longer);
   }
   return cells;
+}
+
+void refuse_overwritten(const std::vector<std::string>& sets, const std::vector<std::string>& keys,
+                        std::string_view by) {
+  for (const std::string& set : sets) {
+    const std::string key = set.substr(0, set.find('='));
+    for (const std::string& varied : keys)
+      if (key == varied || key.starts_with(varied + "."))
+        throw usage_error(
+            fmt::format("--set '{}': {} gives '{}' values of its own", set, by, varied));
+  }
 }
 
 std::vector<std::string> sets_of(const grid_cell& cell) {

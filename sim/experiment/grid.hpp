@@ -20,12 +20,20 @@ struct sweep_axis {
 using grid_cell = std::vector<std::pair<std::string, std::string>>;
 
 /// Parses "key=a,b,c". Commas inside brackets belong to the value ("vm.cores=[0,1],[2,3]"). Throws
-/// config_error if the key, a value or '=' is missing, or a value comes twice.
+/// usage_error if the key, a value or '=' is missing, or a value comes twice.
 sweep_axis parse_axis(std::string_view text);
 
-/// All cells; the last axis changes fastest. Without axes one empty cell. Throws config_error if a
-/// key has two axes.
+/// More cells than anybody waits for.
+inline constexpr std::size_t max_grid_cells = 10'000;
+
+/// All cells; the last axis changes fastest. Without axes one empty cell. Throws usage_error if a
+/// key has two axes or there are too many cells.
 std::vector<grid_cell> grid_cells(const std::vector<sweep_axis>& axes);
+
+/// Throws usage_error if one of `sets` ("key=value") is about a key that `by` (an option, a file)
+/// gives values of its own.
+void refuse_overwritten(const std::vector<std::string>& sets, const std::vector<std::string>& keys,
+                        std::string_view by);
 
 /// The cell as "key=value" strings.
 std::vector<std::string> sets_of(const grid_cell& cell);

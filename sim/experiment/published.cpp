@@ -71,10 +71,7 @@ class mapping {
   void no_more() {
     for (const auto& [k, v] : node_.members) {
       if (std::find(known_.begin(), known_.end(), k.scalar) != known_.end()) continue;
-      std::string message = fmt::format("unknown key '{}'", k.scalar);
-      if (const auto near = scenario::nearest(k.scalar, known_))
-        message += fmt::format("; did you mean '{}'?", *near);
-      out_.add(k, path_, message);
+      out_.add(k, path_, scenario::unknown_word("key", k.scalar, known_));
     }
   }
   [[nodiscard]] std::string place(const std::string& key) const {
@@ -214,6 +211,8 @@ class reader {
       const auto number = scenario::parse_real(item.scalar);
       if (!number)
         out_.add(item, path, number.error);
+      else if (!(*number.value >= 0))
+        out_.add(item, path, "a published value cannot be negative; got " + item.scalar);
       else
         values[i] = published_value{*number.value, item.scalar};
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/experiment/grid.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/scenario/units.hpp"
 
@@ -22,11 +23,11 @@ std::vector<std::size_t> chosen(const std::vector<std::string>& wanted, const It
   for (const std::string& w : wanted) {
     const auto at = std::find(known.begin(), known.end(), w);
     if (at == known.end()) {
-      std::string message = fmt::format("no {} '{}'", what, w);
-      if (const auto near = scenario::nearest(w, known))
-        message += fmt::format("; did you mean '{}'?", *near);
-      throw config_error(fmt::format("{} Known: {}", message, fmt::join(known, ", ")));
+      throw usage_error(
+          fmt::format("--{}: {}", what, scenario::unknown_word(what, w, known)));
     }
+    if (std::count(wanted.begin(), wanted.end(), w) > 1)
+      throw usage_error(fmt::format("--{}: '{}' twice", what, w));
     out.push_back(static_cast<std::size_t>(at - known.begin()));
   }
   if (wanted.empty())
@@ -55,6 +56,19 @@ std::vector<report::named_time> largest_first(const report::run_result& r,
   return parts;
 }
 
+/// What tells the cells of a table apart. An override of it would make them all alike.
+std::vector<std::string> varied_keys(const published& paper, const published_table& table,
+                                     const reproduce_options& options) {
+  std::vector<std::string> out = {table.x_key};
+  if (!paper.placement_key.empty()) out.push_back(paper.placement_key);
+  if (options.seeds > 1) out.emplace_back("seed");
+  if (!table.size_key.empty() && (options.scale > 1 || options.seed_scale > 1))
+    out.push_back(table.size_key);
+  for (const published_series& s : table.series)
+    for (const std::string& set : s.sets) out.push_back(set.substr(0, set.find('=')));
+  return out;
+}
+
 /// Where the result of one cell comes from: a run of the batch for each seed.
 struct planned_cell {
   std::size_t x;
@@ -68,8 +82,8 @@ class reproducer {
       : batch_(load, run) {
     out_.paper = paper;
     out_.options = options;
-    if (options.scale < 1) throw config_error("the scale must be 1 or more");
-    if (options.seeds < 1) throw config_error("the number of seeds must be 1 or more");
+    if (options.scale < 1) throw usage_error("--scale: must be 1 or more");
+    if (options.seeds < 1) throw usage_error("--seeds: must be 1 or more");
   }
 
   reproduction make() {
@@ -100,6 +114,9 @@ class reproducer {
     }
     const auto tables = chosen(
         out_.options.tables, paper.tables, [](const auto& t) { return t.key; }, "table");
+    for (std::size_t t : tables)
+      refuse_overwritten(out_.options.sets, varied_keys(paper, paper.tables[t], out_.options),
+                         "the comparison");
     for (const std::string& placement : placements)
       for (std::size_t t : tables) plan_table(t, placement);
   }
@@ -217,7 +234,8 @@ double in_unit(engine::duration time, table_unit unit) {
 
 std::vector<std::string> cell_sets(const published& paper, const published_table& table,
                                    const published_series& series, std::size_t x,
-                                   const std::string& placement, int seed, std::int64_t scale) {
+                                   const std::string& placement, int seed, std::int64_t scale,
+                                   std::int64_t times) {
   std::vector<std::string> sets = series.sets;
   sets.push_back(fmt::format("{}={}", table.x_key, table.xs[x]));
   if (!placement.empty()) sets.push_back(fmt::format("{}={}", paper.placement_key, placement));
@@ -226,7 +244,7 @@ std::vector<std::string> cell_sets(const published& paper, const published_table
     const auto full = scenario::parse_size(table.size_value);
     if (!full) throw config_error(fmt::format("table '{}': {}", table.key, full.error));
     sets.push_back(
-        fmt::format("{}={}", table.size_key, scenario::format_size(*full.value / scale)));
+        fmt::format("{}={}", table.size_key, scenario::format_size(*full.value / scale * times)));
   }
   return sets;
 }

@@ -75,11 +75,13 @@ inline constexpr double marked_spread_percent = 2;
 reproduction reproduce(const published& paper, const loader& load, const runner& run,
                        const reproduce_options& options);
 
-/// The overrides of one cell's run, in order: series, x, placement (if any), seed, divided size (if
-/// `scale` is more than 1 and the table names one). Throws config_error for a broken size.
+/// The overrides of one cell's run, in order: series, x, placement (if any), seed, and the size
+/// `times / scale` of the published one (if `scale` is more than 1 and the table names a size).
+/// Throws config_error for a broken size.
 std::vector<std::string> cell_sets(const published& paper, const published_table& table,
                                    const published_series& series, std::size_t x,
-                                   const std::string& placement, int seed, std::int64_t scale);
+                                   const std::string& placement, int seed, std::int64_t scale,
+                                   std::int64_t times = 1);
 
 /// A time of the simulator in a table's unit, seconds or milliseconds.
 double in_unit(engine::duration time, table_unit unit);

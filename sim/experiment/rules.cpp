@@ -57,6 +57,24 @@ verdict whole_slots(const scenario::scenario& s) {
   return fmt::format("{} pages cannot be cut into {} equal memslots", total / page, slots);
 }
 
+verdict one_write_share(const scenario::scenario& s) {
+  if (!s.values.has("workload.write_fraction") || !s.values.has("workload.write_percent")) return {};
+  if (s.values.integer("workload.write_fraction") == 1 ||
+      s.values.integer("workload.write_percent") == 100)
+    return {};
+  return "the selftest has -w (write_percent) since 6.2 and -f (write_fraction) before; give one";
+}
+
+verdict nothing_after_populate(const scenario::scenario& s) {
+  if (!s.values.has("workload.stop_after_populate") ||
+      !s.values.boolean("workload.stop_after_populate"))
+    return {};
+  for (const char* key : {"workload.post_passes", "workload.run_while_disabling"})
+    if (s.texts.at(key) != "0" && s.texts.at(key) != "false")
+      return fmt::format("the run ends after the populate pass: {} has no effect", key);
+  return {};
+}
+
 verdict not_nested(const scenario::scenario& s) {
   if (!s.values.has("workload.nested") || !s.values.boolean("workload.nested")) return {};
   return "the selftest has nested guests on x86 only, not on arm64";
@@ -99,6 +117,22 @@ verdict cores_listed(const scenario::scenario& s) {
   return {};
 }
 
+verdict cores_unused(const scenario::scenario& s) {
+  if (is(s, "vm.placement", "list") || s.values.list("vm.cores").empty()) return {};
+  return fmt::format("not used: vm.placement is {}; expected list", s.values.text("vm.placement"));
+}
+
+verdict flushes_reach_nobody(const scenario::scenario& s) {
+  if (!is(s, "hypervisor.tlbi_scope", "local")) return {};
+  return "no correct kernel: a flush by the main thread reaches no vCPU, so the dirty log misses "
+         "pages; hypervisor.relax_tlbi: local is the correct step";
+}
+
+verdict frees_too_early(const scenario::scenario& s) {
+  if (!s.values.boolean("hypervisor.free_without_rcu")) return {};
+  return "a planted bug: tables are freed while walkers may read them";
+}
+
 verdict sockets_divide(const scenario::scenario& s) {
   const std::uint64_t sockets = unsigned_value(s, "machine.topology.sockets");
   const std::uint64_t cores = unsigned_value(s, "machine.topology.cores");
@@ -125,6 +159,8 @@ std::vector<rule> builtin_rules() {
       {"workload.bytes_per_vcpu", whole_pages},
       {"workload.bytes_per_vcpu", memory_fits},
       {"workload.memslots", whole_slots},
+      {"workload.write_percent", one_write_share},
+      {"workload.stop_after_populate", nothing_after_populate},
       {"workload.nested", not_nested},
       {"hypervisor.fault_side", shared_faults},
       {"hypervisor.collapse", collapse_fits},
@@ -133,6 +169,14 @@ std::vector<rule> builtin_rules() {
       {"machine.topology.sockets", sockets_divide},
       {"machine.features.tlb_l2_ways", tlb_sets},
       {"machine.features.tlb_l1_entries", tlb_l1},
+  };
+}
+
+std::vector<rule> builtin_warnings() {
+  return {
+      {"vm.cores", cores_unused},
+      {"hypervisor.tlbi_scope", flushes_reach_nobody},
+      {"hypervisor.free_without_rcu", frees_too_early},
   };
 }
 

@@ -11,4 +11,8 @@ namespace hvsim::experiment {
 /// Rules over the built-in parameters, for the parse functions. Each blames one key.
 std::vector<scenario::rule> builtin_rules();
 
+/// What can be run and is probably not meant. For scenarios that parsed; `run` and `validate` show
+/// the messages, and nothing else asks: a sweep may pass through such a combination.
+std::vector<scenario::rule> builtin_warnings();
+
 }  // namespace hvsim::experiment

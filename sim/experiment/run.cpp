@@ -71,7 +71,7 @@ report::run_result run(const scenario::scenario& s, const run_options& options) 
   for (const workloads::workload_entry& w : workloads::register_builtin_workloads()) {
     if (w.info.name != s.workload) continue;
     workloads::session session(s, host_thread_tables());
-    session.engine.set_stop_flag(options.stop);
+    session.set_stop_flag(options.stop);
     if (options.progress) report_progress(session, options);
     std::unique_ptr<report::ftrace_writer> ftrace;
     if (!options.ftrace_file.empty()) {
@@ -84,7 +84,7 @@ report::run_result run(const scenario::scenario& s, const run_options& options) 
     } catch (const workloads::trace_error& e) {
       throw report::input_error(e.what());
     } catch (const workloads::trace_unreadable& e) {
-      throw config_error(diagnostic_of_file(s, e.what()));
+      throw missing_input(diagnostic_of_file(s, e.what()));
     }
     if (ftrace) ftrace->finish();
     return convert(session);

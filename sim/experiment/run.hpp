@@ -22,7 +22,7 @@ struct run_options {
 };
 
 /// Runs `s` to its end on the calling thread. Throws report::input_error for a wrong trace,
-/// config_error for a trace that is not there, report::output_error for the ftrace file, and
+/// missing_input for a trace that is not there, report::output_error for the ftrace file, and
 /// std::runtime_error when the run fails or is stopped.
 report::run_result run(const scenario::scenario& s, const run_options& options = {});
 

@@ -20,6 +20,18 @@ class config_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The command line is wrong: the value of an option, or an override that the user gave.
+class usage_error : public config_error {
+ public:
+  using config_error::config_error;
+};
+
+/// A scenario, a machine profile or a trace is missing or cannot be read.
+class missing_input : public config_error {
+ public:
+  using config_error::config_error;
+};
+
 /// The user asked to stop before there was a result to show.
 class interrupted : public std::runtime_error {
  public:

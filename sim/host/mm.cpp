@@ -33,7 +33,7 @@ std::size_t mm::map(engine::hva begin, engine::bytes size, backing kind) {
   v.kind = kind;
   v.page_shift = page_size_of(kind) == engine::mebibytes(2) ? huge_shift : small_shift;
   const std::uint64_t page = std::uint64_t{1} << v.page_shift;
-  v.frames.assign((size.value() + page - 1) / page, 0);
+  v.frames = zeroed_array<std::uint32_t>((size.value() + page - 1) / page);
   vmas_.push_back(std::move(v));
   return vmas_.size() - 1;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/engine/units.hpp"
+#include "sim/host/zeroed_array.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/sync/locks.hpp"
 
@@ -27,8 +28,8 @@ struct vma {
   engine::hva begin;
   engine::bytes size;
   backing kind = backing::anonymous;
-  unsigned page_shift = 12;           ///< host pages of this mapping: 12 or 21
-  std::vector<std::uint32_t> frames;  ///< per host page: frame number in its units + 1; 0: absent
+  unsigned page_shift = 12;            ///< host pages of this mapping: 12 or 21
+  zeroed_array<std::uint32_t> frames;  ///< per host page: frame number in its units + 1; 0: absent
 };
 
 /// A page of the host page table.

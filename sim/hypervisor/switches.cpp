@@ -114,7 +114,8 @@ std::vector<parameter> parameters() {
        1073741824.0,
        {}},
       choice("tlbi_scope", "broadcast",
-             "local: every TLBI stays on its core, a what-if and not a correct kernel",
+             "unsafe if local: every TLBI stays on its core, so the main thread's flushes reach no "
+             "vCPU and the dirty log misses pages (relax_tlbi is the correct step)",
              {"broadcast", "local"}),
       flag("flush_by_range", "false",
            "flush a slot by range where the machine has FEAT_TLBIRANGE (6.6+)"),

@@ -11,13 +11,21 @@
 namespace hvsim::report {
 
 /// Writes `content` beside `path` under a temporary name and renames it, so that a reader sees
-/// the old file or the new one. Creates missing directories. Throws output_error with the file and
-/// the reason. Different threads may write different files at the same time.
+/// the old file or the new one. Creates missing directories. What is there and no regular file (a
+/// device, a pipe) is written into and never replaced. Throws output_error with the file and the
+/// reason. Different threads may write different files at the same time.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Throws output_error if a later `write_file(path, ...)` is bound to fail: an empty path, a
+/// directory, a folder that takes no file. Changes nothing. What only writing can tell (a
+/// full disk) still fails later.
+void require_writable(const std::filesystem::path& path);
+/// The same for files to be written into `folder`, which need not exist.
+void require_writable_folder(const std::filesystem::path& folder);
+
 /// A file that is written piece by piece under a temporary name and appears under its own with
-/// `commit`. Without it nothing stays. One thread. Everything but the destructor throws
-/// output_error.
+/// `commit`. Without it nothing stays. A device or pipe gets its content at `commit`. One thread.
+/// Everything but the destructor throws output_error.
 class atomic_file {
  public:
   /// Creates missing directories.
@@ -33,9 +41,14 @@ class atomic_file {
 
  private:
   [[noreturn]] void fail(const std::error_code& why);
+  /// Whether `path_` names something that a rename would destroy.
+  [[nodiscard]] bool must_stay() const;
+  void copy_into_place();
+
   std::filesystem::path path_;
   std::filesystem::path temporary_;
-  std::ofstream out_;
+  std::fstream out_;
+  std::ofstream target_;  ///< open if `path_` must stay what it is
   bool done_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "sim/report/errors.hpp"
+#include "sim/report/fields.hpp"
 #include "sim/report/render.hpp"
 #include "sim/report/time_text.hpp"
 
@@ -12,10 +13,43 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+/// The member of a time.
+std::string ps_key(std::string_view name) {
+  return std::string(name) + "_ps";
+}
+
+template <class Row>
+void put_fields(json& out, const Row& row) {
+  for (const auto& f : fields<Row>::counts) out[std::string(f.name)] = row.*f.at;
+  for (const auto& f : fields<Row>::times) out[ps_key(f.name)] = (row.*f.at).ps();
+}
+
 json summary_json(const latency_summary& s) {
-  return {{"count", s.count},       {"min_ps", s.min.ps()}, {"mean_ps", s.mean.ps()},
-          {"p50_ps", s.p50.ps()},   {"p90_ps", s.p90.ps()}, {"p99_ps", s.p99.ps()},
-          {"p999_ps", s.p999.ps()}, {"max_ps", s.max.ps()}};
+  json out = json::object();
+  put_fields(out, s);
+  return out;
+}
+
+json lock_json(const lock_result& l) {
+  json out = {{"name", l.name}, {"type", l.type}};
+  put_fields(out, l);
+  out["wait"] = summary_json(l.wait);
+  out["hold"] = summary_json(l.hold);
+  return out;
+}
+
+json exit_json(const exit_result& e) {
+  json out = {{"reason", e.reason}};
+  put_fields(out, e);
+  return out;
+}
+
+json run_summary_json(const run_result& r) {
+  json out = {{"total_time_ps", r.total_time.ps()},
+              {"total_time_s", seconds_text(r.total_time)},
+              {"threads", r.threads}};
+  for (const auto& f : fields<run_result>::counts) out[std::string(f.name)] = r.*f.at;
+  return out;
 }
 
 json counts_json(const std::vector<named_count>& counts) {
@@ -49,9 +83,17 @@ class reader {
     if (!v.is_string()) throw input_error(place(key) + ": expected a string");
     return v.get<std::string>();
   }
-  [[nodiscard]] std::uint64_t count(const char* key) const { return count_of(at(key), place(key)); }
-  [[nodiscard]] engine::duration time(const char* key) const {
+  [[nodiscard]] std::uint64_t count(const std::string& key) const {
+    return count_of(at(key), place(key));
+  }
+  [[nodiscard]] engine::duration time(const std::string& key) const {
     return time_of(at(key), place(key));
+  }
+  /// Every count and time of a row.
+  template <class Row>
+  void read_fields(Row& row) const {
+    for (const auto& f : fields<Row>::counts) row.*f.at = count(std::string(f.name));
+    for (const auto& f : fields<Row>::times) row.*f.at = time(ps_key(f.name));
   }
   [[nodiscard]] double number(const char* key) const {
     const json& v = at(key);
@@ -89,7 +131,7 @@ class reader {
   }
 
  private:
-  [[nodiscard]] const json& at(const char* key) const {
+  [[nodiscard]] const json& at(const std::string& key) const {
     const auto it = node_.find(key);
     if (it == node_.end()) throw input_error(place(key) + ": missing");
     return *it;
@@ -111,14 +153,7 @@ class reader {
 
 latency_summary summary_from(const reader& r) {
   latency_summary s;
-  s.count = r.count("count");
-  s.min = r.time("min_ps");
-  s.mean = r.time("mean_ps");
-  s.p50 = r.time("p50_ps");
-  s.p90 = r.time("p90_ps");
-  s.p99 = r.time("p99_ps");
-  s.p999 = r.time("p999_ps");
-  s.max = r.time("max_ps");
+  r.read_fields(s);
   return s;
 }
 
@@ -126,15 +161,17 @@ lock_result lock_from(const reader& r) {
   lock_result l;
   l.name = r.text("name");
   l.type = r.text("type");
-  l.acquisitions = r.count("acquisitions");
-  l.contended = r.count("contended");
-  l.total_wait = r.time("total_wait_ps");
-  l.max_wait = r.time("max_wait_ps");
-  l.total_hold = r.time("total_hold_ps");
-  l.max_hold = r.time("max_hold_ps");
+  r.read_fields(l);
   l.wait = summary_from(r.object("wait"));
   l.hold = summary_from(r.object("hold"));
   return l;
+}
+
+exit_result exit_from(const reader& r) {
+  exit_result e;
+  e.reason = r.text("reason");
+  r.read_fields(e);
+  return e;
 }
 
 provenance provenance_from(const reader& r) {
@@ -180,13 +217,7 @@ nlohmann::ordered_json to_json(const run_result& r) {
   doc["fingerprint"] = fmt::format("0x{:016x}", r.fingerprint);
   doc["config"] = json::object();
   for (const auto& [key, text] : r.config) doc["config"][key] = text;
-  doc["summary"] = {{"total_time_ps", r.total_time.ps()},
-                    {"total_time_s", seconds_text(r.total_time)},
-                    {"threads", r.threads},
-                    {"faults", r.faults},
-                    {"accesses", r.accesses},
-                    {"table_bytes", r.table_bytes},
-                    {"guest_pages", r.guest_pages}};
+  doc["summary"] = run_summary_json(r);
   doc["times"] = json::array();
   for (const auto& t : r.times)
     doc["times"].push_back({{"key", t.key},
@@ -202,24 +233,9 @@ nlohmann::ordered_json to_json(const run_result& r) {
                              {"breakdown_ps", times_json(p.breakdown)}});
   doc["breakdown_ps"] = times_json(r.breakdown);
   doc["locks"] = json::array();
-  for (const auto& l : r.locks)
-    doc["locks"].push_back({{"name", l.name},
-                            {"type", l.type},
-                            {"acquisitions", l.acquisitions},
-                            {"contended", l.contended},
-                            {"total_wait_ps", l.total_wait.ps()},
-                            {"max_wait_ps", l.max_wait.ps()},
-                            {"total_hold_ps", l.total_hold.ps()},
-                            {"max_hold_ps", l.max_hold.ps()},
-                            {"wait", summary_json(l.wait)},
-                            {"hold", summary_json(l.hold)}});
+  for (const auto& l : r.locks) doc["locks"].push_back(lock_json(l));
   doc["exits"] = json::array();
-  for (const auto& e : r.exits)
-    doc["exits"].push_back({{"reason", e.reason},
-                            {"samples", e.samples},
-                            {"total_ps", e.total.ps()},
-                            {"min_ps", e.min.ps()},
-                            {"max_ps", e.max.ps()}});
+  for (const auto& e : r.exits) doc["exits"].push_back(exit_json(e));
   doc["fault_latency"] = summary_json(r.fault_latency);
   doc["text"] = r.text;
   doc["provenance"] = provenance_json(r.source);
@@ -241,10 +257,7 @@ run_result from_json(const nlohmann::ordered_json& document) {
   const reader summary = doc.object("summary");
   r.total_time = summary.time("total_time_ps");
   r.threads = static_cast<std::uint32_t>(summary.count("threads"));
-  r.faults = summary.count("faults");
-  r.accesses = summary.count("accesses");
-  r.table_bytes = summary.count("table_bytes");
-  r.guest_pages = summary.count("guest_pages");
+  for (const auto& f : fields<run_result>::counts) r.*f.at = summary.count(std::string(f.name));
   doc.each("times", [&](const reader& t) {
     r.times.push_back({t.text("key"), t.text("label"), t.time("time_ps")});
   });
@@ -254,10 +267,7 @@ run_result from_json(const nlohmann::ordered_json& document) {
   });
   r.breakdown = doc.object("breakdown_ps").times();
   doc.each("locks", [&](const reader& l) { r.locks.push_back(lock_from(l)); });
-  doc.each("exits", [&](const reader& e) {
-    r.exits.push_back({e.text("reason"), e.count("samples"), e.time("total_ps"), e.time("min_ps"),
-                       e.time("max_ps")});
-  });
+  doc.each("exits", [&](const reader& e) { r.exits.push_back(exit_from(e)); });
   r.fault_latency = summary_from(doc.object("fault_latency"));
   for (const json& line : doc.array("text")) {
     if (!line.is_string()) throw input_error("text: expected strings");

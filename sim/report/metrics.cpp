@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/report/fields.hpp"
 #include "sim/report/time_text.hpp"
 
 namespace hvsim::report {
@@ -20,6 +21,12 @@ class collector {
   }
   void time(std::string path, engine::duration t) {
     out_.push_back({std::move(path), t.ps(), metric_unit::picoseconds});
+  }
+  /// Every count and time of a row.
+  template <class Row>
+  void row(const std::string& prefix, const Row& from) {
+    for (const auto& f : fields<Row>::counts) count(fmt::format("{}.{}", prefix, f.name), from.*f.at);
+    for (const auto& f : fields<Row>::times) time(fmt::format("{}.{}", prefix, f.name), from.*f.at);
   }
   std::vector<metric> take() { return std::move(out_); }
 
@@ -43,14 +50,9 @@ std::uint64_t count_of(const phase_result& p, const std::string& name) {
 }
 
 void add_lock(collector& out, const std::string& prefix, const lock_result& l) {
-  out.count(prefix + ".acquisitions", l.acquisitions);
-  out.count(prefix + ".contended", l.contended);
-  out.time(prefix + ".total_wait", l.total_wait);
-  out.time(prefix + ".max_wait", l.max_wait);
+  out.row(prefix, l);
   const auto divisor = static_cast<std::int64_t>(std::max<std::uint64_t>(l.contended, 1));
   out.time(prefix + ".avg_wait", l.total_wait / divisor);
-  out.time(prefix + ".total_hold", l.total_hold);
-  out.time(prefix + ".max_hold", l.max_hold);
 }
 
 void add_locks(collector& out, const run_result& r) {
@@ -59,10 +61,8 @@ void add_locks(collector& out, const run_result& r) {
     if (std::find(seen.begin(), seen.end(), first.name) != seen.end()) continue;
     seen.push_back(first.name);
     lock_result sum;
-    std::size_t rows = 0;
     for (const auto& l : r.locks) {
       if (l.name != first.name) continue;
-      ++rows;
       sum.acquisitions += l.acquisitions;
       sum.contended += l.contended;
       sum.total_wait += l.total_wait;
@@ -71,7 +71,6 @@ void add_locks(collector& out, const run_result& r) {
       sum.max_hold = std::max(sum.max_hold, l.max_hold);
     }
     add_lock(out, "lock." + first.name, sum);
-    if (rows < 2) continue;
     for (const auto& l : r.locks)
       if (l.name == first.name) add_lock(out, fmt::format("lock.{}.{}", l.name, l.type), l);
   }
@@ -83,10 +82,11 @@ std::vector<metric> metrics(const run_result& r) {
   collector out;
   out.time("total_time", r.total_time);
   out.count("threads", r.threads);
-  out.count("faults", r.faults);
-  out.count("accesses", r.accesses);
-  out.size("table_bytes", r.table_bytes);
-  out.count("guest_pages", r.guest_pages);
+  for (const auto& f : fields<run_result>::counts)
+    if (f.name.ends_with("_bytes"))
+      out.size(std::string(f.name), r.*f.at);
+    else
+      out.count(std::string(f.name), r.*f.at);
   for (const auto& t : r.times) out.time("time." + t.key, t.time);
   const auto names = count_names(r);
   for (const auto& p : r.phases) out.time("phase." + p.name, p.time);
@@ -103,22 +103,8 @@ std::vector<metric> metrics(const run_result& r) {
     for (const auto& b : p.breakdown)
       out.time(fmt::format("breakdown.{}.{}", p.name, b.name), b.time);
   add_locks(out, r);
-  for (const auto& e : r.exits) {
-    const std::string prefix = "exit." + e.reason;
-    out.count(prefix + ".samples", e.samples);
-    out.time(prefix + ".total", e.total);
-    out.time(prefix + ".min", e.min);
-    out.time(prefix + ".max", e.max);
-  }
-  const latency_summary& f = r.fault_latency;
-  out.count("fault_latency.count", f.count);
-  out.time("fault_latency.min", f.min);
-  out.time("fault_latency.mean", f.mean);
-  out.time("fault_latency.p50", f.p50);
-  out.time("fault_latency.p90", f.p90);
-  out.time("fault_latency.p99", f.p99);
-  out.time("fault_latency.p999", f.p999);
-  out.time("fault_latency.max", f.max);
+  for (const auto& e : r.exits) out.row("exit." + e.reason, e);
+  out.row("fault_latency", r.fault_latency);
   return out.take();
 }
 

@@ -10,7 +10,7 @@
 //   breakdown.PART                  over the run and all threads
 //   breakdown.PHASE.PART
 //   lock.NAME.FIELD                 over all rows of that lock name (sums; maxima for max_*)
-//   lock.NAME.TYPE.FIELD            one row, if the name has several (mmu_lock.rwlock:R)
+//   lock.NAME.TYPE.FIELD            one row (mmu_lock.rwlock:R)
 //       FIELD: acquisitions contended total_wait max_wait avg_wait total_hold max_hold
 //   exit.REASON.FIELD               FIELD: samples total min max
 //   fault_latency.FIELD             FIELD: count min mean p50 p90 p99 p999 max

@@ -254,7 +254,13 @@ selector_info check_selector(std::string_view selector) {
   if (root == "fault_latency")
     return parts_are(2, 2) ? field(parts[1], {"count"}, latency_times)
                            : malformed("fault_latency.FIELD");
-  return {{}, unknown_word("selector", root, roots, "expected one that starts with")};
+  return {{}, unknown_word("selector", root, roots)};
+}
+
+std::vector<std::string> number_selector_roots() {
+  std::vector<std::string> out = roots;
+  std::erase(out, "fingerprint");
+  return out;
 }
 
 std::vector<expectation> read_expectations(const node& list, const registry::catalogue& catalogue,

@@ -28,6 +28,9 @@ struct selector_info {
 };
 selector_info check_selector(std::string_view selector);
 
+/// The first words of selectors of numbers.
+std::vector<std::string> number_selector_roots();
+
 /// Reads `expect:`; complaints go to `out`.
 std::vector<expectation> read_expectations(const registry::node& list,
                                            const registry::catalogue& catalogue, sink& out);

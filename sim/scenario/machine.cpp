@@ -59,7 +59,7 @@ void read_kind(const node& entry, const std::string& path, cost_info& info, sink
   }
   out.add(kind->where, join(path, "kind"),
           is_scalar(*kind) ? unknown_word("kind", kind->scalar, kind_names)
-                           : "expected one of: published, derived, fitted; got " + shape(*kind));
+                           : "expected one of published, derived, fitted; got " + shape(*kind));
 }
 
 void read_source(const node& entry, const std::string& path, cost_info& info, sink& out) {
@@ -168,6 +168,7 @@ std::optional<machine_profile> load_profile(const node& name_node, const std::st
     sink reading;
     auto text = read_file(path.string(), reading);
     if (!text) {
+      out.unreadable = out.unreadable || reading.unreadable;
       for (const auto& d : reading.take())
         out.add(name_node.where, "machine", "profile " + d.where.file + ": " + d.message);
       return std::nullopt;
@@ -185,7 +186,7 @@ std::optional<machine_profile> load_profile(const node& name_node, const std::st
     return read_profile(*tree, catalogue, out);
   }
   out.add(name_node.where, "machine",
-          unknown_word("machine", name, names, "expected the path of a .yaml file or one of"));
+          with_remark(unknown_word("machine", name, names), "or the path of a .yaml file"));
   return std::nullopt;
 }
 

@@ -52,7 +52,7 @@ class reader {
       if (key.scalar.starts_with("x-")) continue;
       s_.positions[key.scalar] = key.where;
       if (std::find(known.begin(), known.end(), key.scalar) != known.end()) continue;
-      out_.add(key.where, key.scalar, unknown_key(key.scalar, known) + placement(key.scalar));
+      out_.add(key.where, key.scalar, with_remark(unknown_key(key.scalar, known), placement(key.scalar)));
     }
     const node* version = find(root, "schema_version");
     if (version == nullptr)
@@ -66,8 +66,8 @@ class reader {
 
   // Where a key that is unknown at the top belongs.
   std::string placement(const std::string& key) const {
-    if (common_.find(key) != nullptr) return "; nest it instead of writing dots";
-    if (auto full = common_.elsewhere(key)) return "; there is '" + *full + "'";
+    if (common_.find(key) != nullptr) return "nest it instead of writing dots";
+    if (auto full = common_.elsewhere(key)) return "there is '" + *full + "'";
     return {};
   }
 
@@ -120,7 +120,7 @@ class reader {
         workload != nullptr && is_mapping(*workload) ? find(*workload, "type") : workload;
     if (type == nullptr || is_null(*type)) {
       out_.add(workload != nullptr ? workload->where : root_where_, "workload.type",
-               "required key is missing; expected one of: " + workload_names());
+               "required key is missing; known: " + workload_names());
       return;
     }
     if (!is_scalar(*type)) {
@@ -157,7 +157,7 @@ class reader {
   std::string other_workload(const std::string& key) const {
     for (const auto& w : catalogue_.workloads)
       for (const auto& p : w.parameters)
-        if (p.key == key) return "; it is a key of the workload '" + w.name + "'";
+        if (p.key == key) return "it is a key of the workload '" + w.name + "'";
     return {};
   }
 

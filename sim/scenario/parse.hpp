@@ -62,8 +62,8 @@ parsed<machine_profile> parse_machine_file(const std::string& path,
 /// kinds (published tables). The same limits and refusals hold as for scenarios.
 parsed<registry::node> parse_tree(std::string_view text, const std::string& filename);
 
-/// The bytes of a file, or why they cannot be read (missing, directory, rights, too large).
-parsed<std::string> read_text(const std::string& path);
+/// The bytes of a file, or why they cannot be read (missing, directory, rights, more than `limit`).
+parsed<std::string> read_text(const std::string& path, std::size_t limit = max_file_bytes);
 
 /// Splits "dotted.key=value"; nullopt if there is no '=' or no key.
 std::optional<std::pair<std::string, std::string>> split_set(std::string_view text);

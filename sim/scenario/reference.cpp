@@ -67,7 +67,7 @@ This page is made by `hvsim schema --markdown` from the tables that the parser r
 
 A scenario is one YAML mapping in UTF-8. Every mistake is reported at once, with file, line and
 column. Unknown and duplicate keys are errors, and so are merge keys (`<<`) and a second document;
-anchors and aliases are fine. Top-level keys that start with `x-` are ignored.
+anchors and aliases are fine, tags (`!!str`) are errors. Top-level keys that start with `x-` are ignored.
 
 ```yaml
 schema_version: 1

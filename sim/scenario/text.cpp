@@ -43,6 +43,15 @@ std::string hex_byte(char c) {
 
 }  // namespace
 
+std::string_view without_bom(std::string_view text) {
+  return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
+}
+
+std::string not_utf8(char byte, bool utf16_mark) {
+  return "byte " + hex_byte(byte) + " is not UTF-8 text" +
+         (utf16_mark ? " (UTF-16? save the file as UTF-8)" : "");
+}
+
 std::optional<std::string> clean_text(std::string_view raw, const std::string& filename,
                                       sink& out) {
   if (raw.size() > max_file_bytes) {
@@ -51,7 +60,7 @@ std::optional<std::string> clean_text(std::string_view raw, const std::string& f
                 std::to_string(max_file_bytes) + " are read");
     return std::nullopt;
   }
-  if (raw.starts_with("\xef\xbb\xbf")) raw.remove_prefix(3);
+  raw = without_bom(raw);
   std::string text;
   text.reserve(raw.size());
   int line = 1;
@@ -60,10 +69,8 @@ std::optional<std::string> clean_text(std::string_view raw, const std::string& f
     registry::position here{filename, line, static_cast<int>(i - line_start) + 1};
     std::size_t length = utf8_length(raw, i);
     if (length == 0) {
-      std::string hint = i == 0 && raw.size() > 1 && (raw[0] == '\xff' || raw[0] == '\xfe')
-                             ? " (UTF-16? save the file as UTF-8)"
-                             : "";
-      out.add(here, {}, "byte " + hex_byte(raw[i]) + " is not UTF-8 text" + hint);
+      const bool mark = i == 0 && raw.size() > 1 && (raw[0] == '\xff' || raw[0] == '\xfe');
+      out.add(here, {}, not_utf8(raw[i], mark));
       return std::nullopt;
     }
     char c = raw[i];
@@ -94,7 +101,7 @@ std::string_view line_of(std::string_view text, int line) {
   return text.substr(0, text.find('\n'));
 }
 
-std::optional<std::string> read_file(const std::string& path, sink& out) {
+std::optional<std::string> read_file(const std::string& path, sink& out, std::size_t limit) {
   auto complain = [&](std::string message) {
     out.unreadable = true;
     out.add({path, 0, 0}, {}, std::move(message));
@@ -111,16 +118,15 @@ std::optional<std::string> read_file(const std::string& path, sink& out) {
   std::string text;
   std::array<char, 65536> buffer{};
   // One byte past the limit is enough to refuse the file.
-  while (text.size() <= max_file_bytes) {
+  while (text.size() <= limit) {
     std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get());
     text.append(buffer.data(), n);
     if (n < buffer.size()) break;
   }
   if (std::ferror(file.get()) != 0)
     return complain("cannot read: " + std::generic_category().message(errno));
-  if (text.size() > max_file_bytes) {
-    out.add({path, 1, 1}, {},
-            "the file is larger than " + std::to_string(max_file_bytes) + " bytes");
+  if (text.size() > limit) {
+    out.add({path, 1, 1}, {}, "the file is larger than " + std::to_string(limit) + " bytes");
     return std::nullopt;
   }
   return text;

@@ -58,8 +58,8 @@ class tree_builder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    check_tag(mark, tag, {"str", "int", "float", "bool", "null"});
-    bool quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    refuse_tag(mark, tag);
+    bool quoted = tag == "!";
     if (quoted) check_closed(mark);
     add_leaf(mark, value, quoted, anchor);
   }
@@ -74,13 +74,13 @@ class tree_builder final : public YAML::EventHandler {
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    check_tag(mark, tag, {"seq"});
+    refuse_tag(mark, tag);
     open(mark, node::kind::sequence, anchor);
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    check_tag(mark, tag, {"map"});
+    refuse_tag(mark, tag);
     open(mark, node::kind::mapping, anchor);
   }
   void OnMapEnd() override { close(); }
@@ -93,12 +93,13 @@ class tree_builder final : public YAML::EventHandler {
     std::optional<node> key;
   };
 
-  void check_tag(const YAML::Mark& mark, const std::string& tag,
-                 std::initializer_list<std::string_view> allowed) const {
+  // A key's type is known without a tag. yaml-cpp marks what is quoted by "!", what is not by "?".
+  void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    for (auto name : allowed)
-      if (tag == "tag:yaml.org,2002:" + std::string(name)) return;
-    throw refused{at(mark), "the tag '" + tag.substr(0, 60) + "' is not supported here"};
+    constexpr std::string_view core = "tag:yaml.org,2002:";
+    const std::string shown = tag.starts_with(core) ? "!!" + tag.substr(core.size()) : tag;
+    throw refused{at(mark), "tags such as '" + shown.substr(0, 60) +
+                                "' are not supported; write the value without it"};
   }
   // yaml-cpp accepts a quote that the end of the file cuts off.
   void check_closed(const YAML::Mark& mark) const {
@@ -313,10 +314,10 @@ parsed<node> parse_tree(std::string_view text, const std::string& filename) {
   return result;
 }
 
-parsed<std::string> read_text(const std::string& path) {
+parsed<std::string> read_text(const std::string& path, std::size_t limit) {
   sink out;
   parsed<std::string> result;
-  result.value = read_file(path, out);
+  result.value = read_file(path, out, limit);
   result.unreadable = out.unreadable;
   result.errors = out.take();
   return result;

@@ -28,7 +28,8 @@ class sink {
 };
 
 /// The bytes of `path`, or nullopt after a complaint (missing, directory, rights, too large).
-std::optional<std::string> read_file(const std::string& path, sink& out);
+std::optional<std::string> read_file(const std::string& path, sink& out,
+                                     std::size_t limit = max_file_bytes);
 
 /// The one document of `text`, or nullopt after a complaint. Duplicate keys are complained about
 /// and dropped, so that callers see each key once. An empty text gives a null scalar.

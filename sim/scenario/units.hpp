@@ -59,9 +59,17 @@ std::string_view name_of(registry::value_type type);
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
-/// "unknown WHAT 'word'; did you mean 'x'? expected one of: x, y, z".
+/// `message` with one more remark behind it: after "; ", or a blank where it ends in a question.
+std::string with_remark(std::string message, std::string_view remark);
+
+/// `message` with "; did you mean 'x'?" if one of `known` is near to `word`, and with what is
+/// known: "known: x, y, z", or the first `most` of it "and N more". Every message about an unknown
+/// word ends in this way.
+std::string with_known(std::string message, std::string_view word,
+                       const std::vector<std::string>& known, std::size_t most = 64);
+
+/// "unknown WHAT 'word'; did you mean 'x'? known: x, y, z".
 std::string unknown_word(std::string_view what, std::string_view word,
-                         const std::vector<std::string>& known,
-                         std::string_view expected = "expected one of");
+                         const std::vector<std::string>& known);
 
 }  // namespace hvsim::scenario

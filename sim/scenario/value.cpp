@@ -194,23 +194,32 @@ std::optional<std::string> nearest(std::string_view word,
   return best;
 }
 
+std::string with_remark(std::string message, std::string_view remark) {
+  if (remark.empty()) return message;
+  message += message.ends_with('?') ? " " : "; ";
+  message += remark;
+  return message;
+}
+
+std::string with_known(std::string message, std::string_view word,
+                       const std::vector<std::string>& known, std::size_t most) {
+  if (const auto near = nearest(word, known))
+    message = with_remark(std::move(message), "did you mean '" + *near + "'?");
+  if (known.empty()) return message;
+  std::string list;
+  const std::size_t shown = std::min(known.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) list += (i == 0 ? "known: " : ", ") + known[i];
+  if (shown < known.size()) list += " and " + std::to_string(known.size() - shown) + " more";
+  return with_remark(std::move(message), list);
+}
+
 std::string unknown_word(std::string_view what, std::string_view word,
-                         const std::vector<std::string>& known, std::string_view expected) {
+                         const std::vector<std::string>& known) {
   std::string message = "unknown ";
   message += what;
   message += ' ';
   message += quoted(word);
-  if (auto near = nearest(word, known))
-    message += "; did you mean '" + *near + "'? ";
-  else
-    message += "; ";
-  message += expected;
-  message += ": ";
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    if (i > 0) message += ", ";
-    message += known[i];
-  }
-  return message;
+  return with_known(std::move(message), word, known);
 }
 
 }  // namespace hvsim::scenario

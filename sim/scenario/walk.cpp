@@ -81,12 +81,10 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
   node shown;
   shown.scalar = key;
   shown.quoted = true;
-  std::string message = "unknown key " + shape(shown);
-  if (auto near = nearest(key, known)) message += "; did you mean '" + *near + "'?";
-  if (known.empty() || known.size() > short_list) return message;
-  message += message.back() == '?' ? " known keys: " : "; known keys: ";
-  for (std::size_t i = 0; i < known.size(); ++i) message += std::string(i ? ", " : "") + known[i];
-  return message;
+  const std::string message = "unknown key " + shape(shown);
+  if (known.size() <= short_list) return with_known(message, key, known);
+  const auto near = nearest(key, known);
+  return near ? with_remark(message, "did you mean '" + *near + "'?") : message;
 }
 
 void walk(
@@ -109,12 +107,13 @@ void walk(
     } else {
       std::string extra;
       if (dotted && keys.known(full))
-        extra = "; nest it instead of writing dots";
+        extra = "nest it instead of writing dots";
       else if (hint)
         extra = hint(full);
       if (extra.empty() && !nearest(key.scalar, keys.children(prefix)))
-        if (auto other = keys.elsewhere(key.scalar)) extra = "; there is '" + *other + "'";
-      out.add(key.where, full, unknown_key(key.scalar, keys.children(prefix)) + extra);
+        if (auto other = keys.elsewhere(key.scalar)) extra = "there is '" + *other + "'";
+      out.add(key.where, full,
+              with_remark(unknown_key(key.scalar, keys.children(prefix)), extra));
     }
   }
 }

@@ -43,7 +43,7 @@ class key_table {
   std::vector<const registry::parameter*> parameters_;
 };
 
-/// "unknown key 'x'; did you mean 'y'? known keys: ...".
+/// "unknown key 'x'; did you mean 'y'? known: ..."; a long list is left out.
 std::string unknown_key(std::string_view key, const std::vector<std::string>& known);
 
 /// Checks the keys of `mapping` below `prefix` and calls `leaf` for each parameter or plain key

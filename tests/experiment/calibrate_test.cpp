@@ -2,6 +2,7 @@
 #include "sim/experiment/calibrate.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "fake.hpp"
 #include "sim/scenario/units.hpp"
@@ -12,8 +13,8 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// A pass of 1000 faults: trap + vCPUs * hold each. Published with trap 300 ns and hold 20 ns, the
-/// cell of 4 vCPUs kept from the fit.
+/// A pass of 1000 faults: trap + vCPUs * hold each, and 5 us to start. Published with trap 300 ns and
+/// hold 20 ns, the cell of 4 vCPUs kept from the fit.
 constexpr const char* paper_text = R"(schema_version: 1
 name: paper
 title: A paper
@@ -32,7 +33,7 @@ tables:
       base:
         label: Base
         fitted: [1, 16]
-        values: {first: [0.000320, 0.000380, 0.000620]}
+        values: {first: [0.000325, 0.000385, 0.000625]}
 )";
 
 const std::vector<registry::parameter>& cost_table() {
@@ -68,15 +69,17 @@ loader with_costs(std::int64_t hold_max_ps) {
   };
 }
 
-calibration made(std::int64_t hold_max_ps, calibrate_options options = {}) {
+calibration made(std::int64_t hold_max_ps, calibrate_options options = {},
+                 const std::string& text = paper_text) {
   test::fake_runner runner;
   runner.dirty = [](const scenario::scenario& s) {
-    const std::int64_t faults = test::text_at(s, "size") == "100KiB" ? 100 : 1000;
-    return faults * (s.machine.values.integer("machine.costs.trap") +
+    const std::string size = test::text_at(s, "size");
+    const std::int64_t faults = size == "100KiB" ? 100 : size == "200KiB" ? 200 : 1000;
+    return 5'000'000 + faults * (s.machine.values.integer("machine.costs.trap") +
                      std::stoll(test::text_at(s, "vm.vcpus")) *
                          s.machine.values.integer("machine.costs.hold"));
   };
-  return calibrate(parse_published(paper_text, "paper.yaml"), with_costs(hold_max_ps), runner,
+  return calibrate(parse_published(text, "paper.yaml"), with_costs(hold_max_ps), runner,
                    cost_table(), options);
 }
 
@@ -93,12 +96,29 @@ TEST_CASE("the fit finds the costs that made the published cells", "[experiment]
     CHECK(c.cells == 2);
     CHECK(c.degrees_of_freedom() == 0);
     CHECK_FALSE(c.on_bound());
-    // At one vCPU the start is 105 of 320 us, at sixteen 180 of 620.
-    CHECK(c.fit.start_cost ==
-          Approx((215.0 / 320) * (215.0 / 320) + (440.0 / 620) * (440.0 / 620)));
+    // At one vCPU the start is 110 of 325 us, at sixteen 185 of 625.
+    CHECK(c.outside_at_start ==
+          Approx(100 * std::sqrt(((215.0 / 325) * (215.0 / 325) + (440.0 / 625) * (440.0 / 625)) / 2)));
+    CHECK(c.outside < 0.1);
     // The cell that was kept back is predicted, at full size.
-    CHECK(*c.after.tables[0].series[0].cells[1].value == Approx(0.000380).epsilon(0.001));
+    CHECK(*c.after.tables[0].series[0].cells[1].value == Approx(0.000385).epsilon(0.001));
   }
+}
+
+TEST_CASE("a second published run makes intervals, and the fit ends in their middle",
+          "[experiment]") {
+  std::string text = paper_text;
+  const auto put = [&](const std::string& at, const std::string& more) {
+    text.insert(text.find(at) + at.size(), more);
+  };
+  put("label: First, source: x}\n", "  second: {label: Second, source: y}\n");
+  put("0.000625]", ", second: [0.000345, 0.000385, 0.000665]");
+  const calibration c = made(100'000, {}, text);
+  // The middles are 335 and 645 us: 15 vCPUs * hold is 310 us in 1000 faults, and the rest is
+  // 335 - 5 us less one hold.
+  CHECK(c.costs[1].value == Approx(310'000.0 / 15).epsilon(0.001));
+  CHECK(c.costs[0].value == Approx(330'000 - 310'000.0 / 15).epsilon(0.001));
+  CHECK(c.outside == 0);
 }
 
 TEST_CASE("a cost that ends on its bound is a failure and is shown", "[experiment]") {
@@ -125,4 +145,7 @@ TEST_CASE("what cannot be fitted is refused", "[experiment]") {
   options.costs = {};
   options.runs.tables = {"other"};
   CHECK_THROWS_WITH(made(100'000, options), Contains("no cell"));
+  options.runs.tables = {};
+  options.runs.sets = {"machine.costs.hold=3ns"};
+  CHECK_THROWS_AS(made(100'000, options), usage_error);
 }

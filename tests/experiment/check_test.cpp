@@ -154,6 +154,8 @@ TEST_CASE("folders give their scenarios with expectations, by path", "[experimen
       (dir / "a" / "z.yml").string(), (dir / "b.yaml").string(), (dir / "broken.yaml").string()};
   CHECK(scenario_files({dir.string()}) == expected);
   CHECK(scenario_files({(dir / "profile.yaml").string()}).size() == 1);
-  CHECK_THROWS_WITH(scenario_files({(dir / "none").string()}), Contains("no such file"));
+  // What is not there is left to the loader, which knows more places.
+  CHECK(scenario_files({(dir / "none").string()}) ==
+        std::vector<std::string>{(dir / "none").string()});
   fs::remove_all(dir);
 }

@@ -124,5 +124,7 @@ TEST_CASE("a wrong table is refused with the place and the reason", "[experiment
   CHECK_THROWS_WITH(parse_published(with("    unit: s", "    units: s"), "f.yaml"),
                     Contains("'unit' is missing") && Contains("did you mean 'unit'?"));
   CHECK_THROWS_WITH(parse_published(with("1.50", "x"), "f.yaml"), Contains("values"));
+  CHECK_THROWS_WITH(parse_published(with("1.50", "-1.50"), "f.yaml"),
+                    Contains("f.yaml:18") && Contains("cannot be negative; got -1.50"));
   CHECK_THROWS_AS(parse_published("", "f.yaml"), config_error);
 }

@@ -79,7 +79,7 @@ TEST_CASE("the parser's list of known keys is the schema's", "[scenario][schema]
       catalogue);
   REQUIRE(result.errors.size() == 1);
   std::string message = result.errors[0].message;
-  std::string list = message.substr(message.find("known keys: ") + 12);
+  std::string list = message.substr(message.find("known: ") + 7);
   std::set<std::string> known;
   for (std::size_t at = 0; at < list.size();) {
     auto end = std::min(list.find(", ", at), list.size());

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Combinations of valid values that cannot be, and those that are probably not meant.
+#include "sim/experiment/rules.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/experiment/catalogue.hpp"
+#include "sim/scenario/parse.hpp"
+#include "tests/hypervisor/simulate.hpp"
+
+using namespace hvsim;
+using Catch::Matchers::Contains;
+
+namespace {
+
+scenario::parsed<scenario::scenario> with(const std::vector<std::string>& sets) {
+  return scenario::parse_text(
+      "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: dirty_log_perf_test\n",
+      "s.yaml", simulate::catalogue(), sets, experiment::builtin_rules());
+}
+
+void refused(const std::vector<std::string>& sets, const std::string& key,
+             const std::string& phrase) {
+  const auto result = with(sets);
+  REQUIRE(result.errors.size() == 1);
+  CHECK(result.errors[0].path == key);
+  CHECK_THAT(result.errors[0].message, Contains(phrase));
+}
+
+std::vector<std::string> warnings(const std::vector<std::string>& sets) {
+  const auto result = with(sets);
+  REQUIRE(result);
+  std::vector<std::string> out;
+  for (const auto& r : experiment::builtin_warnings())
+    if (const auto message = r.check(*result.value)) out.push_back(r.key + ": " + *message);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("-f and -w exclude each other", "[experiment]") {
+  CHECK(with({"workload.write_fraction=2"}));
+  CHECK(with({"workload.write_percent=50"}));
+  refused({"workload.write_fraction=2", "workload.write_percent=50"}, "workload.write_percent",
+          "give one");
+}
+
+TEST_CASE("nothing runs behind the end", "[experiment]") {
+  CHECK(with({"workload.stop_after_populate=true"}));
+  refused({"workload.stop_after_populate=true", "workload.post_passes=1"},
+          "workload.stop_after_populate", "workload.post_passes has no effect");
+  refused({"workload.stop_after_populate=true", "workload.run_while_disabling=true"},
+          "workload.stop_after_populate", "workload.run_while_disabling has no effect");
+}
+
+TEST_CASE("what is probably not meant is warned about", "[experiment]") {
+  CHECK(warnings({}).empty());
+  CHECK(warnings({"vm.placement=list", "vm.cores=[0, 1]"}).empty());
+  const auto cores = warnings({"vm.cores=[0, 1]"});
+  REQUIRE(cores.size() == 1);
+  CHECK_THAT(cores[0], Contains("vm.cores: not used: vm.placement is compact"));
+  const auto tlbi = warnings({"hypervisor.tlbi_scope=local"});
+  REQUIRE(tlbi.size() == 1);
+  CHECK_THAT(tlbi[0], Contains("relax_tlbi"));
+}
