@@ -250,8 +250,11 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
 }
 
 void vcpu::access_pages(engine::gva first, std::uint64_t count, mmu::access_kind kind) {
-  for (std::uint64_t i = 0; i < count; ++i)
+  constexpr std::uint64_t look_up = 1 << 14;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i % look_up == look_up - 1) cpu.thread->sync();
     access(engine::gva{first.value() + (i << mmu::granule_4k.page_shift)}, kind);
+  }
 }
 
 void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found) {

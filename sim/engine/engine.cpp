@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <utility>
 
 namespace hvsim::engine {
@@ -12,9 +13,10 @@ constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 constexpr std::uint64_t housekeeping_mask = 0xffff;
 constexpr std::int64_t last_time = std::int64_t{1} << (63 - thread_id_bits);  // 9,007 s
 
-/// Thrown into a suspended fiber to destroy what lies on its stack. Boost's own way to do that
-/// throws before a sanitizer can be told that the stack has changed.
+/// Thrown into a suspended fiber to destroy what lies on its stack.
 struct unwound {};
+/// A thread that nobody can disturb still looks up as often as this.
+constexpr duration longest_run = milliseconds(1);
 }  // namespace
 
 void thread::park(part p, const char* what) {
@@ -36,7 +38,7 @@ engine::engine(chooser* explore)
     : chooser_(explore),
       unusual_(explore != nullptr),
       host_(new thread(*this, max_threads - 1, "host", sim_time{})) {
-  slots_.push_back({{}, host_.get(), nullptr, nullptr});
+  slots_.push_back({nullptr, host_.get(), reinterpret_cast<const char*>(host_.get())});
 }
 
 engine::~engine() {
@@ -49,28 +51,15 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   if (threads_.size() + 1 >= max_threads)
     throw std::length_error(fmt::format("more than {} simulated threads", max_threads - 1));
   const auto id = static_cast<std::uint32_t>(threads_.size());
-  threads_.push_back(std::unique_ptr<thread>(new thread(*this, id, std::move(name), start)));
+  threads_.push_back(std::unique_ptr<thread>(
+      new thread(*this, id, std::move(name), start, stack_bytes, std::move(body))));
   thread& t = *threads_.back();
   t.daemon_ = daemon;
   if (!daemon) ++live_;
-  coloured_stack stack(stack_bytes, id);
-  const boost::context::stack_context context = stack.allocate();
-  t.notes_.describe(context);
-  boost::context::fiber fiber(
-      std::allocator_arg, boost::context::preallocated(context.sp, context.size, context), stack,
-      [this, &t, work = std::move(body)](boost::context::fiber&& from) mutable {
-        enter(std::move(from));
-        t.started_ = true;
-        try {
-          if (!unwinding_) work(t);
-        } catch (const unwound&) {
-        } catch (...) {
-          if (!failure_) failure_ = std::current_exception();
-          unusual_ = true;
-        }
-        return finish(t);
-      });
-  slots_.push_back({std::move(fiber), &t, nullptr, nullptr});
+  const boost::context::stack_context& stack = t.stack_.context();
+  t.notes_.describe(stack);
+  slots_.push_back({boost::context::detail::make_fcontext(stack.sp, stack.size, first_entry), &t,
+                    reinterpret_cast<const char*>(&t)});
   if (ready_.capacity() < threads_.size()) {
     ready_tree grown(threads_.size());
     for (const auto& other : threads_)
@@ -89,9 +78,34 @@ inline void engine::switch_to(thread& next) {
   if ((++switches_ & housekeeping_mask) == 0) [[unlikely]]
     housekeeping();
   self->notes_.leave(next.notes_, false);
-  boost::context::fiber from = std::move(slots_[slot_of(next.id_)].fiber).resume();
+  const transfer_t from = switch_context(slots_[slot_of(next.id_)].context, this);
   self->notes_.arrive(came_from_->notes_);
-  slots_[slot_of(came_from_->id_)].fiber = std::move(from);
+  slots_[slot_of(came_from_->id_)].context = from.fctx;
+}
+
+void engine::arrive(transfer_t from) {
+  current_->notes_.arrive(came_from_->notes_);
+  slots_[slot_of(came_from_->id_)].context = from.fctx;
+}
+
+void engine::first_entry(transfer_t from) {
+  engine& e = *static_cast<engine*>(from.data);
+  e.arrive(from);
+  thread& t = *e.current_;
+  t.started_ = true;
+  try {
+    if (!e.unwinding_) t.body_(t);
+  } catch (const unwound&) {
+  } catch (...) {
+    if (!e.failure_) e.failure_ = std::current_exception();
+    e.unusual_ = true;
+  }
+  e.finish(t);
+}
+
+transfer_t engine::throw_unwound(transfer_t from) {
+  static_cast<engine*>(from.data)->arrive(from);
+  throw unwound{};
 }
 
 void engine::run() {
@@ -105,27 +119,19 @@ void engine::run() {
 }
 
 void engine::unwind(thread& t) {
-  boost::context::fiber& fiber = slots_[slot_of(t.id_)].fiber;
-  if (!fiber) return;
+  const fcontext_t context = slots_[slot_of(t.id_)].context;
+  if (context == nullptr || t.done_) return;
   unwinding_ = true;
   came_from_ = host_.get();
   current_ = &t;
   host_->notes_.describe_host();
   host_->notes_.leave(t.notes_, false);
   if (t.started_) {
-    (void)std::move(fiber).resume_with([this](auto&& from) -> boost::context::fiber {
-      enter(std::move(from));
-      throw unwound{};
-    });
+    (void)boost::context::detail::ontop_fcontext(context, this, throw_unwound);
   } else {
-    (void)std::move(fiber).resume();
+    (void)switch_context(context, this);
   }
   host_->notes_.arrive(t.notes_);
-}
-
-void engine::enter(boost::context::fiber&& from) {
-  current_->notes_.arrive(came_from_->notes_);
-  slots_[slot_of(came_from_->id_)].fiber = std::move(from);
 }
 
 void engine::housekeeping() {
@@ -153,7 +159,8 @@ inline void engine::warm_up(const slot& s) const {
   constexpr int state_lines = 5;
   const char* const t = reinterpret_cast<const char*>(s.who);
   for (int i = 0; i < thread_lines; ++i) __builtin_prefetch(t + i * line, 1);
-  for (int i = -2; i < stack_lines; ++i) __builtin_prefetch(s.stack + i * line, 1);
+  const char* const stack = static_cast<const char*>(s.context);
+  for (int i = 0; i < stack_lines; ++i) __builtin_prefetch(stack + i * line, 1);
   for (int i = 0; i < state_lines; ++i) __builtin_prefetch(s.state + i * line, 1);
 }
 
@@ -164,15 +171,25 @@ void engine::yield(thread& self) {
   }
   const std::size_t id = ready_.set(self.id_, self.key()) & (max_threads - 1);
   if (id == self.id_) {
-    horizon_ = ready_.top_without(id);
+    run_on(self);
     return;
   }
   horizon_ = 0;
   // Whoever is next after the next one will most likely run soon.
   const event_key after = ready_.top_without(id);
-  slots_[slot_of(self.id_)].stack = static_cast<const char*>(__builtin_frame_address(0));
   warm_up(slots_[slot_of(after & (max_threads - 1))]);
   switch_to(*slots_[slot_of(id)].who);
+}
+
+// Nobody is earlier.
+void engine::run_on(thread& self) {
+  const event_key next = ready_.top_without(self.id_);
+  const event_key limit =
+      self.key() + (static_cast<event_key>(longest_run.ps()) << thread_id_bits);
+  horizon_ = std::min(next, limit);
+  if (next <= limit) return;
+  housekeeping();
+  if (unusual_) yield_unusual(self);
 }
 
 void engine::yield_unusual(thread& self) {
@@ -204,7 +221,7 @@ void engine::dispatch_next() {
   switch_to(*next);
 }
 
-boost::context::fiber engine::finish(thread& self) {
+void engine::finish(thread& self) {
   self.done_ = true;
   ready_.set(self.id_, never);
   if (!self.daemon_) --live_;
@@ -224,7 +241,8 @@ boost::context::fiber engine::finish(thread& self) {
   came_from_ = &self;
   current_ = next;
   self.notes_.leave(next->notes_, true);
-  return std::move(slots_[slot_of(next->id_)].fiber);
+  (void)switch_context(slots_[slot_of(next->id_)].context, this);
+  std::abort();  // nobody comes back here
 }
 
 void engine::wake(thread& sleeper, sim_time t) {

@@ -112,6 +112,14 @@ class alignas(64) thread {
   friend class engine;
   thread(engine& e, std::uint32_t id, std::string name, sim_time start)
       : now_(start), engine_(&e), id_(id), name_(std::move(name)) {}
+  thread(engine& e, std::uint32_t id, std::string name, sim_time start, std::size_t stack,
+         std::function<void(thread&)> body)
+      : now_(start),
+        engine_(&e),
+        id_(id),
+        stack_(stack, id),
+        body_(std::move(body)),
+        name_(std::move(name)) {}
   [[nodiscard]] event_key key() const {
     return (static_cast<event_key>(now_.ps()) << thread_id_bits) | id_;
   }
@@ -126,6 +134,8 @@ class alignas(64) thread {
   std::array<duration, part_count> parts_{};  // see place_of
   const char* waits_for_ = "";
   stack_notes notes_;
+  coloured_stack stack_;
+  std::function<void(thread&)> body_;
   std::string name_;
 };
 
@@ -193,28 +203,31 @@ class engine {
   /// `stop` is read at some switches; when true the run throws `interrupted`.
   void set_stop_flag(const std::atomic<bool>* stop) { stop_ = stop; }
 
-  /// Called on the engine's host thread about every 2^16 switches.
+  /// Called on the engine's host thread about every 2^16 switches, and by a thread that has nobody to
+  /// switch to once a millisecond of its time.
   void set_heartbeat(std::function<void()> beat) { heartbeat_ = std::move(beat); }
 
  private:
   friend class thread;
   struct slot {  // what a switch needs, close together
-    boost::context::fiber fiber;
+    fcontext_t context = nullptr;
     thread* who = nullptr;
-    const char* stack = nullptr;  // newest frames while suspended
     const char* state = nullptr;  // see keep_warm
   };
   [[nodiscard]] static std::size_t slot_of(std::uint64_t id) { return (id + 1) % max_threads; }
   void yield(thread& self);
   void yield_unusual(thread& self);
+  void run_on(thread& self);
   void warm_up(const slot& s) const;
   thread* next_thread();
   void leave(thread& self);
   void dispatch_next();
   [[gnu::always_inline]] inline void switch_to(thread& next);
-  void enter(boost::context::fiber&& from);
+  void arrive(transfer_t from);
+  static void first_entry(transfer_t from);
+  static transfer_t throw_unwound(transfer_t from);
   void unwind(thread& t);
-  boost::context::fiber finish(thread& self);
+  [[noreturn]] void finish(thread& self);
   thread* choose(std::uint32_t current);
   void housekeeping();
   [[noreturn]] void report_deadlock() const;

@@ -12,6 +12,29 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#if defined(__x86_64__) && defined(__ELF__)
+// Pushes the return address itself instead of calling, so that the processor's stack of return
+// addresses stays level with the jump by which Boost comes back. Unwinding sees a plain call.
+asm(R"(
+        .text
+        .p2align 4
+        .globl  hvsim_switch_context
+        .type   hvsim_switch_context, @function
+hvsim_switch_context:
+        .cfi_startproc
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        leaq    1f(%rip), %rax
+        pushq   %rax
+        jmp     jump_fcontext@PLT
+1:      addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        ret
+        .cfi_endproc
+        .size   hvsim_switch_context, .-hvsim_switch_context
+)");
+#endif
+
 namespace hvsim::engine {
 
 namespace {
@@ -28,8 +51,8 @@ std::size_t mapping_size(std::size_t size) {
 }
 }  // namespace
 
-boost::context::stack_context coloured_stack::allocate() {
-  const std::size_t total = mapping_size(size_);
+coloured_stack::coloured_stack(std::size_t size, unsigned colour) {
+  const std::size_t total = mapping_size(size);
   void* base = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) throw std::bad_alloc();
@@ -37,23 +60,21 @@ boost::context::stack_context coloured_stack::allocate() {
     ::munmap(base, total);
     throw std::bad_alloc();
   }
-  boost::context::stack_context context;
-  const std::size_t offset = (colour_ % colours) * cache_line;
-  context.size = total - page_size() - offset;
-  context.sp = static_cast<char*>(base) + total - offset;
-  return context;
+  base_ = static_cast<char*>(base);
+  total_ = total;
+  const std::size_t offset = (colour % colours) * cache_line;
+  context_.size = total - page_size() - offset;
+  context_.sp = base_ + total - offset;
 }
 
-void coloured_stack::deallocate(boost::context::stack_context& context) noexcept {
-  const std::size_t offset = (colour_ % colours) * cache_line;
-  char* top = static_cast<char*>(context.sp) + offset;
-  const std::size_t total = mapping_size(size_);
+coloured_stack::~coloured_stack() {
+  if (base_ == nullptr) return;
 #ifdef HVSIM_ASAN
   // A fiber ends without returning from its first frames, whose red zones stay marked. Whatever is
   // mapped here next must not inherit them.
-  __asan_unpoison_memory_region(top - total, total);
+  __asan_unpoison_memory_region(base_, total_);
 #endif
-  ::munmap(top - total, total);
+  ::munmap(base_, total_);
 }
 
 #if defined(HVSIM_ASAN)
