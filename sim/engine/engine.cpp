@@ -13,6 +13,8 @@ constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 constexpr std::uint64_t housekeeping_mask = 0xffff;
 constexpr std::int64_t last_time = std::int64_t{1} << (63 - thread_id_bits);  // 9,007 s
 
+/// Id bits of a horizon at which no thread acts: that of no thread at all, or a limit.
+constexpr std::size_t nobody = engine::max_threads - 1;
 /// Thrown into a suspended fiber to destroy what lies on its stack.
 struct unwound {};
 /// A thread that nobody can disturb still looks up as often as this.
@@ -169,15 +171,21 @@ void engine::yield(thread& self) {
     yield_unusual(self);
     return;
   }
-  const std::size_t id = ready_.set(self.id_, self.key()) & (max_threads - 1);
-  if (id == self.id_) {
-    run_on(self);
-    return;
+  // Whoever the horizon names is next; that it need not be looked up here keeps the update of the
+  // tree off the path on which the next fiber waits.
+  std::size_t id = horizon_ & (max_threads - 1);
+  if (horizon_ != 0 && id != nobody) [[likely]] {
+    ready_.set(self.id_, self.key());
+  } else {
+    id = ready_.set(self.id_, self.key()) & (max_threads - 1);
+    if (id == self.id_) {
+      run_on(self);
+      return;
+    }
   }
-  horizon_ = 0;
+  horizon_ = ready_.top_without(id);
   // Whoever is next after the next one will most likely run soon.
-  const event_key after = ready_.top_without(id);
-  warm_up(slots_[slot_of(after & (max_threads - 1))]);
+  warm_up(slots_[slot_of(horizon_ & (max_threads - 1))]);
   switch_to(*slots_[slot_of(id)].who);
 }
 
@@ -186,8 +194,9 @@ void engine::run_on(thread& self) {
   const event_key next = ready_.top_without(self.id_);
   const event_key limit =
       self.key() + (static_cast<event_key>(longest_run.ps()) << thread_id_bits);
-  horizon_ = std::min(next, limit);
+  horizon_ = next;
   if (next <= limit) return;
+  horizon_ = limit | nobody;
   housekeeping();
   if (unusual_) yield_unusual(self);
 }
@@ -209,8 +218,9 @@ thread* engine::next_thread() {
     return choose(chooser::no_thread);
   }
   if (ready_.top() == never) return nullptr;
-  horizon_ = 0;
-  return slots_[slot_of(ready_.top() & (max_threads - 1))].who;
+  const std::size_t id = ready_.top() & (max_threads - 1);
+  horizon_ = ready_.top_without(id);
+  return slots_[slot_of(id)].who;
 }
 
 void engine::dispatch_next() {
@@ -262,6 +272,7 @@ void engine::wake_owner(thread& sleeper, sim_time t) {
 void engine::move_wait(thread& waiter, sim_time t) {
   waiter.now_ = t;
   ready_.set(waiter.id_, waiter.key());
+  if ((horizon_ & (max_threads - 1)) == waiter.id_) horizon_ = 0;
   if (chooser_ == nullptr) horizon_ = std::min(horizon_, waiter.key());
 }
 
