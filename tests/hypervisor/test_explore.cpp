@@ -174,8 +174,8 @@ namespace {
 /// manual mode) over and over. What is owed at the end is lost.
 std::vector<std::uint64_t> lost_pages(const std::string& kernel, bool manual,
                                       mmu::table_memory& memory, engine::chooser* chooser,
-                                      words planted = {}) {
-  const auto s = one_block(kernel, std::move(planted));
+                                      const words& planted = {}) {
+  const auto s = one_block(kernel, planted);
   workloads::session session(s, memory, chooser);
   session.build_guest(engine::mebibytes(1), true, host::backing::anonymous_thp, 1);
   check::dirty_ledger ledger(session.test_size.value() / page);
@@ -215,7 +215,7 @@ std::vector<std::uint64_t> lost_pages(const std::string& kernel, bool manual,
     rounds.quit(ss);
   });
   CHECK(mmu::verify(session.vm->tables()) == "");
-  CHECK(pages_reported >= 64);
+  if (planted.empty()) CHECK(pages_reported >= 64);
   return ledger.owed();
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("no dirty page is lost while the log is fetched under running vCPUs") 
 
 TEST_CASE("dirty pages that are lost because a flush reaches nobody are found") {
   mmu::table_memory memory(mmu::granule_4k);
-  for (const std::string& kernel : {"linux-5.17", "linux-6.12"})
+  for (const char* kernel : {"linux-5.17", "linux-6.12"})
     for (const bool manual : {false, true}) {
       CAPTURE(kernel, manual);
       const auto chooser = explorer(1);
