@@ -48,7 +48,7 @@ class table_port {
   }
   bool compare_exchange(const mmu::entry_ref& e, mmu::descriptor expected,
                         mmu::descriptor desired) {
-    order(e);
+    order(e, &expected);
     t_.advance(engine::part::table_work, costs().table_update.mean);
     if (e.in_memory() != expected) return false;
     e.in_memory() = desired;
@@ -141,9 +141,11 @@ class table_port {
  private:
   [[nodiscard]] const machine::cost_table& costs() const { return vm_.machine_.costs(); }
 
-  void order(const mmu::entry_ref& e) {
+  /// `expected`: of a compare-and-swap, which may fail.
+  void order(const mmu::entry_ref& e, const mmu::descriptor* expected = nullptr) {
     if (!private_ || mmu::to_int(e.lvl) <= 1) t_.sync();
-    touch(e, access::use::write);
+    const bool fails = expected != nullptr && e.in_memory() != *expected;
+    touch(e, fails ? access::use::read : access::use::write);
   }
 
   /// The checks of one access, at its time.

@@ -1,42 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// No bytes may crash the readers of traces, and what is refused must say why and where.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <string_view>
-
-#include "guest_workloads/trace_format.hpp"
-
-namespace {
-
-template <class T>
-void check(const hvsim::workloads::parsed_line<T>& p, std::size_t length) {
-  if (p.value && !p.error.empty()) std::abort();
-  if (p.error.empty()) return;
-  if (p.column < 1 || static_cast<std::size_t>(p.column) > length + 1) std::abort();
-  for (const char c : p.error)
-    if (c < 0x20 || c > 0x7e) std::abort();
-}
-
-}  // namespace
+// No bytes may crash the reader of traces, and what is refused must say why and where.
+#include "tests/fuzz/trace_input.hpp"
+#include "tests/fuzz/trace_line.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hvsim;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::string_view text = fuzz::text_of(data, size);
   (void)workloads::compression_of(text);
   (void)workloads::check_trace_header(text);
+  fuzz::read_whole_trace(text, workloads::trace_format::hvsim);
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = fuzz::take_line(text);
     constexpr std::uint32_t vcpus = 4;
-    const auto own = workloads::parse_trace_line(line, vcpus);
-    check(own, line.size());
-    if (own.value && workloads::is_access(own.value->kind) &&
-        (own.value->vcpu >= vcpus || own.value->size == 0 || own.value->delay_ps < 0))
-      std::abort();
-    check(workloads::parse_ftrace_line(line), line.size());
+    const auto parsed = workloads::parse_trace_line(line, vcpus);
+    fuzz::require_sound(parsed, line.size());
+    if (parsed.value && workloads::is_access(parsed.value->kind))
+      fuzz::require(parsed.value->vcpu < vcpus && parsed.value->size != 0 &&
+                    parsed.value->delay_ps >= 0);
   }
   return 0;
 }

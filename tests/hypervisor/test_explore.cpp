@@ -173,8 +173,9 @@ namespace {
 /// Two vCPUs write every 8th page twice while the main thread fetches the log (and clears it in
 /// manual mode) over and over. What is owed at the end is lost.
 std::vector<std::uint64_t> lost_pages(const std::string& kernel, bool manual,
-                                      mmu::table_memory& memory, engine::chooser* chooser) {
-  const auto s = one_block(kernel);
+                                      mmu::table_memory& memory, engine::chooser* chooser,
+                                      const words& planted = {}) {
+  const auto s = one_block(kernel, planted);
   workloads::session session(s, memory, chooser);
   session.build_guest(engine::mebibytes(1), true, host::backing::anonymous_thp, 1);
   check::dirty_ledger ledger(session.test_size.value() / page);
@@ -214,7 +215,7 @@ std::vector<std::uint64_t> lost_pages(const std::string& kernel, bool manual,
     rounds.quit(ss);
   });
   CHECK(mmu::verify(session.vm->tables()) == "");
-  CHECK(pages_reported >= 64);
+  if (planted.empty()) CHECK(pages_reported >= 64);
   return ledger.owed();
 }
 
@@ -233,5 +234,17 @@ TEST_CASE("no dirty page is lost while the log is fetched under running vCPUs") 
         CHECK(lost_pages(kernel, manual, memory, chooser.get()).empty());
       }
       CHECK(lost_pages(kernel, manual, memory, nullptr).empty());
+    }
+}
+
+TEST_CASE("dirty pages that are lost because a flush reaches nobody are found") {
+  mmu::table_memory memory(mmu::granule_4k);
+  for (const char* kernel : {"linux-5.17", "linux-6.12"})
+    for (const bool manual : {false, true}) {
+      CAPTURE(kernel, manual);
+      const auto chooser = explorer(1);
+      const words planted{"hypervisor.tlbi_scope=local"};
+      CHECK_FALSE(lost_pages(kernel, manual, memory, chooser.get(), planted).empty());
+      CHECK_FALSE(lost_pages(kernel, manual, memory, nullptr, planted).empty());
     }
 }
