@@ -30,8 +30,7 @@ void count_every_fault(hypervisor::counters& all) {
                             fault_status::permission, fault_status::other})
           for (std::uint8_t level = 0; level < 4; ++level)
             each_of<fault_action>([&](fault_action a) {
-              all.add_fault(
-                  hypervisor::counters::row_of({place, access, s1ptw, status, level}), a);
+              all.add_fault(counters::row_of({place, access, s1ptw, status, level}), a);
             });
 }
 

@@ -105,15 +105,18 @@ void vm::abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as) {
 
 void vm::access_fault(vcpu::vcpu& v, const abort& a) {
   const bool shared = sw_.access_fault_side == lock_side::read;
-  table_port port(*this, v.cpu, nullptr, &v, a.is_private);
+  const auto make_young = [&] {
+    table_port port(*this, v.cpu, nullptr, &v, a.is_private);
+    (void)mmu::mkyoung(port, s2_, a.address, shared);
+  };
   if (shared) {
     rwlock_.read_lock(v.cpu);
     const engine::sim_time since = v.cpu.thread->now();
-    (void)mmu::mkyoung(port, s2_, a.address, true);
+    make_young();
     rwlock_.read_unlock(v.cpu, since);
   } else {
     lock_write(v.cpu);
-    (void)mmu::mkyoung(port, s2_, a.address, false);
+    make_young();
     unlock_write(v.cpu);
   }
 }
@@ -263,13 +266,15 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
     prot.execute = what.exec || machine_.features().dic;
     const bool shared = read_side && sw_.tables.walker != mmu::walker_flavour::exclusive;
     if (shared) rcu_.read_lock(c);
-    table_port port(*this, c, &mine.cache, &v, a.is_private);
-    if (what.permission && size == s2_.geometry.g.size(what.lvl)) {
-      result = relax(port, a, prot, shared);
-    } else if (size > page_size) {
-      result = map_block(port, t, a, size, frame, prot, shared);
-    } else {
-      result = map_one_page(port, mine, a, frame, prot, shared);
+    {
+      table_port port(*this, c, &mine.cache, &v, a.is_private);
+      if (what.permission && size == s2_.geometry.g.size(what.lvl)) {
+        result = relax(port, a, prot, shared);
+      } else if (size > page_size) {
+        result = map_block(port, t, a, size, frame, prot, shared);
+      } else {
+        result = map_one_page(port, mine, a, frame, prot, shared);
+      }
     }
     if (shared) rcu_.read_unlock(c);
   }
