@@ -141,7 +141,6 @@ void session::start_vcpus(std::function<void(session&, vcpu::vcpu&)> body) {
     v->cpu.thread = &engine.spawn("vcpu" + std::to_string(v->id().value()), created,
                                   [this, vp = v.get(), body](engine::thread& t) {
                                     vp->cpu.thread = &t;
-                                    engine.keep_warm(t, vp);
                                     t.advance(engine::part::thread_start,
                                               machine.costs().thread_start.draw(vp->cpu.random));
                                     body(*this, *vp);

@@ -8,7 +8,7 @@ namespace hvsim::mmu::detail {
 
 /// Writes `desired` over `old`; a shared walker may lose the race and get false.
 template <stage2_port P>
-bool try_set(P& port, const entry_ref& e, descriptor old, descriptor desired, bool shared) {
+[[gnu::always_inline]] inline bool try_set(P& port, const entry_ref& e, descriptor old, descriptor desired, bool shared) {
   if (shared) return port.compare_exchange(e, old, desired);
   port.store(e, desired);
   return true;
@@ -26,7 +26,7 @@ void flush_table(P& port, const stage2& s2, const entry_ref& e) {
 /// Break half of break-before-make (rfc, merged): leaves the entry locked, flushes what it held
 /// and drops its reference. False if another walker holds or has changed the entry.
 template <stage2_port P>
-bool try_break(P& port, const stage2& s2, const entry_ref& e, descriptor old, bool shared) {
+[[gnu::always_inline]] inline bool try_break(P& port, const stage2& s2, const entry_ref& e, descriptor old, bool shared) {
   port.break_pte_called();
   if (old.locked()) return false;
   if (!try_set(port, e, old, locked_descriptor, shared)) return false;

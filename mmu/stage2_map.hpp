@@ -130,7 +130,7 @@ stage2_result map(P& port, const stage2& s2, engine::ipa at, engine::bytes size,
 /// nobody else can take away meanwhile. The descriptors above it are visited but not read again:
 /// they cannot have changed. Everything else is as in map().
 template <stage2_port P>
-stage2_result map_page_below(P& port, const stage2& s2, table_page* table, engine::ipa at,
+[[gnu::always_inline]] inline stage2_result map_page_below(P& port, const stage2& s2, table_page* table, engine::ipa at,
                              engine::pa to, stage2_attributes attributes, bool shared) {
   attributes.fwb = s2.policy.fwb;
   const descriptor leaf = make_stage2_leaf(to, level::l3, attributes);

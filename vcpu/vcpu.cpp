@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hvsim::vcpu {
 
 namespace {
@@ -74,7 +76,7 @@ vcpu::vcpu(const shared_context& shared, engine::vcpu_id id, engine::core_id cor
 }
 
 void vcpu::apply(const tlbi& op) {
-  recent_.va_block = ~std::uint64_t{0};
+  recent_.va_block = recent_.private_block = recent::none;
   switch (op.what) {
     case tlbi::scope::ipa:
       tlb.invalidate_ipa(the_vmid, op.at);
@@ -100,7 +102,7 @@ void vcpu::catch_up() {
   if (last - seen_ > tlbi_log::capacity) {
     // Older ones are no longer listed; dropping everything includes them.
     tlb.invalidate_vmid(the_vmid);
-    recent_.va_block = ~std::uint64_t{0};
+    recent_.va_block = recent_.private_block = recent::none;
   } else {
     for (std::uint64_t n = seen_; n != last; ++n) apply(shared_.log->at(n));
   }
@@ -127,22 +129,24 @@ inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
   mmu::descriptor leaf = known.stage2.block;
   level lvl = known.stage2.lvl;
   engine::duration walk = walk_step_;
+  bool mapped = true;
   if (!leaf.counted()) {
     mmu::table_memory::check_access(known.stage2.table);
     check_read(level::l3, at);
     leaf = known.stage2.table->entries[mmu::granule_4k.index(at.value(), level::l3)];
     walk += walk_step_;
     lvl = level::l3;
+    mapped = leaf.is_leaf(level::l3);
   }
-  if (leaf.is_leaf(lvl) && !leaf.accessed()) [[unlikely]]
+  if (mapped && !leaf.accessed()) [[unlikely]]
     return false;
   cpu.thread->advance(engine::part::tlb_walk, walk);
   tlb.count_walk_hits(2);
   out.found = mmu::tlb_level::miss;
   out.s1ptw = false;
   out.ipa = at;
-  if (!leaf.is_leaf(lvl) || !stage2_permits(leaf, kind)) {
-    out.status = leaf.is_leaf(lvl) ? mmu::fault_status::permission : mmu::fault_status::translation;
+  if (!mapped || !stage2_permits(leaf, kind)) {
+    out.status = mapped ? mmu::fault_status::permission : mmu::fault_status::translation;
     out.stage = mmu::walk_stage::stage2;
     out.lvl = lvl;
     return true;
@@ -160,7 +164,7 @@ inline bool vcpu::translate_recent(engine::gva address, mmu::access_kind kind,
 void vcpu::remember(engine::gva address) {
   using mmu::level;
   constexpr std::uint64_t block = std::uint64_t{1} << block_shift;
-  recent_.va_block = ~std::uint64_t{0};
+  recent_.va_block = recent_.private_block = recent::none;
   if (!options_.hardware_af || !linear_first_.counted() || !linear_first_.s1_writable() ||
       !linear_first_.s1_executable() || !linear_first_.accessed())
     return;
@@ -173,8 +177,8 @@ void vcpu::remember(engine::gva address) {
   const mmu::stage2_cached* stage2 = tlb.find_stage2(base, regime);
   if (stage2 == nullptr) return;
   const bool is_private = shared_.privacy != nullptr && shared_.privacy->private_to(id_, base);
-  recent_ = {address.value() >> block_shift, regime.combined, linear_first_, base, *stage2,
-             is_private};
+  const std::uint64_t in = address.value() >> block_shift;
+  recent_ = {in, regime.combined, linear_first_, base, *stage2, is_private ? in : recent::none};
 }
 
 inline void vcpu::translate(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
@@ -230,7 +234,7 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
   ++accesses;
   // Nobody else can change what a private chunk translates to. Another core's flush may drop the
   // entry all the same; that it does so by this core's next sync at the latest costs at most a walk.
-  if (!recent_.is_private || address.value() >> block_shift != recent_.va_block) {
+  if (address.value() >> block_shift != recent_.private_block) {
     // Nobody can have completed a TLBI before the horizon plus its shortest duration.
     if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
     if (shared_.privacy != nullptr) shared_.privacy->check_translation(t, run_ahead_);
@@ -251,9 +255,10 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
 
 void vcpu::access_pages(engine::gva first, std::uint64_t count, mmu::access_kind kind) {
   constexpr std::uint64_t look_up = 1 << 14;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (i % look_up == look_up - 1) cpu.thread->sync();
-    access(engine::gva{first.value() + (i << mmu::granule_4k.page_shift)}, kind);
+  for (std::uint64_t done = 0; done < count; cpu.thread->sync()) {
+    const std::uint64_t stop = std::min(count, done + look_up);
+    for (; done < stop; ++done)
+      access(engine::gva{first.value() + (done << mmu::granule_4k.page_shift)}, kind);
   }
 }
 
@@ -264,9 +269,8 @@ void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::transla
       throw guest_error(fmt::format("vCPU {}: stage-1 fault at 0x{:x}, level {}", id_.value(),
                                     address.value(), mmu::to_int(found.lvl)));
     const bool is_private =
-        recent_.is_private && address.value() >> block_shift == recent_.va_block && !found.s1ptw
-            ? true
-            : shared_.privacy != nullptr && shared_.privacy->private_to(id_, found.ipa);
+        (address.value() >> block_shift == recent_.private_block && !found.s1ptw) ||
+        (shared_.privacy != nullptr && shared_.privacy->private_to(id_, found.ipa));
     if (found.found == mmu::tlb_level::miss && !is_private) {
       // Another thread may have changed the entry before this moment: look again in order.
       t.sync();

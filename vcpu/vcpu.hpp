@@ -156,12 +156,13 @@ class vcpu {
   /// What the walk caches said about the 2 MiB of the last miss, so that the next page of a run
   /// need not ask again. Dropped with every invalidation and with every full walk.
   struct alignas(64) recent {
-    std::uint64_t va_block = ~std::uint64_t{0};  ///< VA >> 21
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+    std::uint64_t va_block = none;  ///< VA >> 21
     std::uint64_t context = 0;                   ///< of the TLB regime: both stages
     mmu::descriptor first{};                     ///< of the linear stage-1 table
     engine::ipa ipa{};                           ///< where its first page goes
     mmu::stage2_cached stage2{};
-    bool is_private = false;  ///< nobody else can reach this IPA
+    std::uint64_t private_block = none;          ///< va_block if nobody else can reach this IPA
   };
   recent recent_;
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <utility>
 
 namespace hvsim::engine {
@@ -40,7 +39,7 @@ engine::engine(chooser* explore)
     : chooser_(explore),
       unusual_(explore != nullptr),
       host_(new thread(*this, max_threads - 1, "host", sim_time{})) {
-  slots_.push_back({nullptr, host_.get(), reinterpret_cast<const char*>(host_.get())});
+  slots_.push_back({nullptr, host_.get()});
 }
 
 engine::~engine() {
@@ -60,8 +59,7 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   if (!daemon) ++live_;
   const boost::context::stack_context& stack = t.stack_.context();
   t.notes_.describe(stack);
-  slots_.push_back({boost::context::detail::make_fcontext(stack.sp, stack.size, first_entry), &t,
-                    reinterpret_cast<const char*>(&t)});
+  slots_.push_back({boost::context::detail::make_fcontext(stack.sp, stack.size, first_entry), &t});
   if (ready_.capacity() < threads_.size()) {
     ready_tree grown(threads_.size());
     for (const auto& other : threads_)
@@ -156,14 +154,12 @@ thread* engine::choose(std::uint32_t current) {
 
 inline void engine::warm_up(const slot& s) const {
   constexpr int line = 64;
-  constexpr int thread_lines = 3;
-  constexpr int stack_lines = 10;
-  constexpr int state_lines = 5;
+  constexpr int thread_lines = 2;
+  constexpr int stack_lines = 7;
   const char* const t = reinterpret_cast<const char*>(s.who);
   for (int i = 0; i < thread_lines; ++i) __builtin_prefetch(t + i * line, 1);
   const char* const stack = static_cast<const char*>(s.context);
   for (int i = 0; i < stack_lines; ++i) __builtin_prefetch(stack + i * line, 1);
-  for (int i = 0; i < state_lines; ++i) __builtin_prefetch(s.state + i * line, 1);
 }
 
 void engine::yield(thread& self) {
@@ -252,7 +248,7 @@ void engine::finish(thread& self) {
   current_ = next;
   self.notes_.leave(next->notes_, true);
   (void)switch_context(slots_[slot_of(next->id_)].context, this);
-  std::abort();  // nobody comes back here
+  __builtin_unreachable();  // nobody comes back here
 }
 
 void engine::wake(thread& sleeper, sim_time t) {

@@ -191,12 +191,6 @@ class engine {
   [[nodiscard]] thread& current() const { return *current_; }
   [[nodiscard]] const std::vector<std::unique_ptr<thread>>& threads() const { return threads_; }
 
-  /// `state` is what a thread touches first whenever it goes on: the engine brings its first cache
-  /// lines closer just before. Changes no result.
-  void keep_warm(const thread& t, const void* state) {
-    slots_[slot_of(t.id())].state = static_cast<const char*>(state);
-  }
-
   /// Switches between fibers so far.
   [[nodiscard]] std::uint64_t switches() const { return switches_; }
 
@@ -212,7 +206,6 @@ class engine {
   struct slot {  // what a switch needs, close together
     fcontext_t context = nullptr;
     thread* who = nullptr;
-    const char* state = nullptr;  // see keep_warm
   };
   [[nodiscard]] static std::size_t slot_of(std::uint64_t id) { return (id + 1) % max_threads; }
   void yield(thread& self);

@@ -33,12 +33,6 @@ vm::vm(engine::engine& e, machine::machine& m, host::mm& process, mmu::table_mem
 
 vm::~vm() = default;
 
-memslot* vm::find_slot(engine::ipa a) {
-  for (auto& s : slots_)
-    if (s->contains(a)) return s.get();
-  return nullptr;
-}
-
 const memslot* vm::slot(std::uint32_t id) const {
   for (const auto& s : slots_)
     if (s->id == id) return s.get();

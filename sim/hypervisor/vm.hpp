@@ -116,7 +116,12 @@ class vm final : public vcpu::hypervisor {
   friend class table_port;
   struct abort;
 
-  memslot* find_slot(engine::ipa a);
+  // The busiest slot comes first.
+  memslot* find_slot(engine::ipa a) {
+    for (auto& s : slots_)
+      if (s->contains(a)) return s.get();
+    return nullptr;
+  }
   [[nodiscard]] decoded_abort decode(vcpu::syndrome s) const;
   void abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as);
   [[gnu::always_inline]] inline void user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a);
