@@ -83,8 +83,8 @@ class guest_pass {
     v_.operand = image.loop_operand;
     const gva begin = session_.range_begin(v_.id().value());
     const std::uint64_t pages = session_.range_size().value() / page;
-    const bool plain = !options_.random_access && options_.write_fraction == 1 &&
-                       options_.write_percent == 100;
+    const bool plain =
+        !options_.random_access && options_.write_fraction == 1 && options_.write_percent == 100;
     if (plain) v_.access_pages(begin, pages, access_kind::write);
     for (std::uint64_t i = plain ? pages : 0; i < pages; ++i) {
       const std::uint64_t target = options_.random_access ? random_.below(pages) : i;

@@ -39,8 +39,8 @@ stream_fields::stream_fields(const node& written, std::string path,
   known.insert(known.end(), structures.begin(), structures.end());
   for (const auto& [key, value] : written.members) {
     if (std::find(known.begin(), known.end(), key.scalar) != known.end()) continue;
-    out_.push_back({key.where, path_ + "." + key.scalar,
-                    scenario::unknown_word("key", key.scalar, known)});
+    out_.push_back(
+        {key.where, path_ + "." + key.scalar, scenario::unknown_word("key", key.scalar, known)});
     ok_ = false;
   }
   for (const auto& p : table) {

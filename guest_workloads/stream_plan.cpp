@@ -221,8 +221,7 @@ class plan_reader {
       known.push_back(r.name);
       if (r.name == name) s.where = r;
     }
-    if (s.where.name.empty())
-      f.complain("region", scenario::unknown_word("region", name, known));
+    if (s.where.name.empty()) f.complain("region", scenario::unknown_word("region", name, known));
   }
 
   static void read_mix(stream_fields& f, stream_step& s) {

@@ -28,7 +28,8 @@ int calibrate_command(const context& ctx, const calibrate_arguments& a) {
                  r.step);
   };
   const experiment::calibration result =
-      experiment::calibrate(paper, loader_for(ctx, origins_of(options.runs.sets, paper.name)),
+      experiment::calibrate(paper, loader_for(ctx, origins_of(options.runs.sets, paper.name,
+                                            origins_of_scale(paper, options.runs.scale))),
                             runner_for(ctx), ctx.catalogue.costs, options);
   write_stdout(experiment::to_text(result));
   return result.on_bound() || !result.after.failures.empty() ? exit_failed : exit_ok;
@@ -38,13 +39,17 @@ int calibrate_command(const context& ctx, const calibrate_arguments& a) {
 
 void add_calibrate(CLI::App& app, context& ctx) {
   auto a = std::make_shared<calibrate_arguments>();
-  auto* sub = app.add_subcommand("calibrate", "fit a machine's fitted costs to the intervals of published cells");
+  auto* sub = app.add_subcommand(
+      "calibrate", "fit a machine's fitted costs to the intervals of published cells");
   sub->add_option("NAME", a->name, "a built-in comparison or a file")->capture_default_str();
   add_sets(*sub, a->options.runs.sets);
   sub->add_option("--table", a->options.runs.tables, "only these tables")->delimiter(',');
-  sub->add_option("--placement", a->options.runs.placements, "where vCPUs run")->expected(1)->type_name("NAME");
+  sub->add_option("--placement", a->options.runs.placements, "where vCPUs run")
+      ->expected(1)
+      ->type_name("NAME");
   sub->add_option("--cost", a->options.costs, "only these costs, by name")->delimiter(',');
-  sub->add_option("--scale", a->options.runs.scale, "fit on runs of 1/N and 2/N of the size, and what follows for all of it")
+  sub->add_option("--scale", a->options.runs.scale,
+                  "fit on runs of 1/N and 2/N of the size, and what follows for all of it")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   sub->add_option("--rounds", a->options.max_rounds, "at most so many rounds")

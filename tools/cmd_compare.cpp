@@ -63,7 +63,8 @@ int compare_command(const context& ctx, const compare_arguments& a) {
   override_origins from;
   for (const auto& axis : request.axes) from.by_key[axis.key] = "--vary";
   request.pool = pool_for(ctx, a.jobs, "compare");
-  const experiment::comparison now = experiment::compare(request, loader_for(ctx, from), runner_for(ctx));
+  const experiment::comparison now =
+      experiment::compare(request, loader_for(ctx, from), runner_for(ctx));
   request.pool.progress = nullptr;
   write_stdout(render(now, a.format));
   if (!a.save.empty()) report::write_file(a.save, experiment::to_json(now).dump(2) + "\n");
@@ -98,7 +99,7 @@ void add_compare(CLI::App& app, context& ctx) {
   add_sets(*sub, a->request.sets);
   add_text(*sub, "--save", a->save, "store the comparison", "FILE.json");
   add_text(*sub, "--baseline", a->baseline, "fail if a stored comparison came out otherwise",
-             "FILE.json");
+           "FILE.json");
   sub->add_option("--tolerance", a->tolerance, "allowed difference from the baseline")
       ->type_name("PERCENT")
       ->capture_default_str();

@@ -107,8 +107,8 @@ std::string bash_script(const CLI::App& app, const context& ctx) {
   }
   for (std::string& name : names_of(global)) commands.push_back(std::move(name));
   return fmt::format(bash_text, fmt::arg("keys", keys), fmt::arg("values", values),
-                     fmt::arg("settings", joined(settings)),
-                     fmt::arg("commands", joined(commands)), fmt::arg("firsts", firsts));
+                     fmt::arg("settings", joined(settings)), fmt::arg("commands", joined(commands)),
+                     fmt::arg("firsts", firsts));
 }
 
 constexpr const char* zsh_text = R"(#compdef hvsim

@@ -105,12 +105,10 @@ void add_run(CLI::App& app, context& ctx) {
   sub->add_option("FILE", a->file, "scenario, the name of a built-in one, or - for standard input")
       ->required();
   add_sets(*sub, a->sets);
-  add_text(*sub, "-o,--output", a->output, "also write JSON, CSV and text into this folder",
-             "DIR");
+  add_text(*sub, "-o,--output", a->output, "also write JSON, CSV and text into this folder", "DIR");
   add_format(*sub, a->format, {"text", "json", "csv"});
   sub->add_flag("--print-config", a->print_config, "print the effective scenario and stop");
-  add_text(*sub, "--ftrace", a->ftrace, "write the fault stream as kvm_guest_fault lines",
-             "FILE");
+  add_text(*sub, "--ftrace", a->ftrace, "write the fault stream as kvm_guest_fault lines", "FILE");
   add_text(*sub, "--seed", a->seed, "same as --set seed=N", "N");
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return run_command(ctx, *a); }; });
 }

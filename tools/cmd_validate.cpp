@@ -94,7 +94,9 @@ void add_validate(CLI::App& app, context& ctx) {
   auto a = std::make_shared<validate_arguments>();
   auto* sub = app.add_subcommand(
       "validate", "check scenarios, machine profiles and published tables; run nothing");
-  sub->add_option("PATH", a->paths, "files, names of built-in ones, or folders whose .yaml files are checked")->required();
+  sub->add_option("PATH", a->paths,
+                  "files, names of built-in ones, or folders whose .yaml files are checked")
+      ->required();
   add_sets(*sub, a->sets);
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return validate_command(ctx, *a); }; });
 }

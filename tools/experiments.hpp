@@ -37,9 +37,17 @@ inline experiment::loader loader_for(const context& ctx, override_origins from =
   };
 }
 
-/// The user's overrides by name, everything else from `other`.
-inline override_origins origins_of(const std::vector<std::string>& sets, std::string other) {
+/// The size that --scale divides.
+inline override_origins origins_of_scale(const experiment::published& paper, std::int64_t scale) {
   override_origins from;
+  for (const auto& table : paper.tables)
+    if (scale > 1 && !table.size_key.empty()) from.by_key[table.size_key] = "--scale";
+  return from;
+}
+
+/// The user's overrides by name, everything else from `other`.
+inline override_origins origins_of(const std::vector<std::string>& sets, std::string other,
+                                   override_origins from = {}) {
   for (const std::string& set : sets) from.by_key[set.substr(0, set.find('='))] = "--set";
   from.otherwise = std::move(other);
   return from;
@@ -89,11 +97,13 @@ inline std::vector<std::string> published_names() {
 inline experiment::published load_published(const std::string& name) {
   std::error_code ec;
   if (!name.empty() && !std::filesystem::exists(name, ec)) {
-    if (const embedded_file* file = find_embedded("published/" + name))
-      return experiment::parse_published(file->text, file->path);
-    if (find_embedded(name) == nullptr)
-      throw exit_error(exit_no_input, scenario::unknown_word("published comparison", name,
-                                                             published_names()));
+    const std::vector<std::string> known = published_names();
+    for (const std::string& one : known) {
+      const embedded_file* file = find_embedded("published/" + one);
+      if (file == find_embedded(name) || one == name)
+        return experiment::parse_published(file->text, file->path);
+    }
+    throw exit_error(exit_no_input, scenario::unknown_word("published comparison", name, known));
   }
   const input_text in = read_input(name);
   return experiment::parse_published(in.text, in.name);

@@ -83,7 +83,8 @@ input_text read_input(const std::string& file) {
   if (file == "-") return {"<stdin>", standard_input()};
   std::error_code ec;
   if (!std::filesystem::exists(file, ec))
-    if (const embedded_file* built_in = find_embedded(file)) return {built_in->path, built_in->text};
+    if (const embedded_file* built_in = find_embedded(file))
+      return {built_in->path, built_in->text};
   auto text = scenario::read_text(file);
   if (!text)
     throw exit_error(text.unreadable ? exit_no_input : exit_bad_scenario,
@@ -140,9 +141,8 @@ CLI::Option* add_sets(CLI::App& app, std::vector<std::string>& into) {
       ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](const std::string& text) {
-            return scenario::split_set(text)
-                       ? std::string()
-                       : "'" + text + "' is not of the form dotted.key=value";
+            return scenario::split_set(text) ? std::string()
+                                             : "'" + text + "' is not of the form dotted.key=value";
           },
           "", "setting"));
 }

@@ -17,7 +17,7 @@ namespace hvsim::experiment {
 /// What became of one run of a batch.
 struct run_outcome {
   std::optional<report::run_result> result;
-  std::string error;  ///< why it failed; empty if it has a result or was stopped
+  std::string error;           ///< why it failed; empty if it has a result or was stopped
   std::exception_ptr cause{};  ///< what it failed with; null as `error` is empty
 };
 

@@ -49,6 +49,11 @@ double rms_outside(const std::vector<double>& residuals) {
 
 std::vector<target> targets_of(const published& paper, const std::vector<std::string>& tables) {
   std::vector<target> out;
+  std::vector<std::string> known;
+  for (const published_table& t : paper.tables) known.push_back(t.key);
+  for (const std::string& key : tables)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw usage_error("--table: " + scenario::unknown_word("table", key, known));
   for (const published_table& t : paper.tables) {
     if (!tables.empty() && std::find(tables.begin(), tables.end(), t.key) == tables.end()) continue;
     if (t.unit == table_unit::other) continue;
@@ -71,6 +76,11 @@ std::vector<target> targets_of(const published& paper, const std::vector<std::st
   return out;
 }
 
+/// "trap" of "machine.costs.trap".
+std::string short_name(const std::string& key) {
+  return key.substr(key.rfind('.') + 1);
+}
+
 std::string text_of(const calibrated_cost& c, std::int64_t value) {
   return scenario::format_value(c.type, registry::value{value});
 }
@@ -90,9 +100,11 @@ std::vector<calibrated_cost> costs_of(const scenario::machine_profile& machine,
     const std::int64_t value = machine.values.integer(info.key);
     out.push_back({info.key, row->type, info.source, value, value, *info.min, *info.max, false});
   }
+  std::vector<std::string> known;
+  for (const scenario::cost_info& info : machine.costs) known.push_back(short_name(info.key));
   for (const std::string& key : only)
     if (std::none_of(out.begin(), out.end(), [&](const auto& c) { return c.key == key; }))
-      throw config_error(fmt::format("machine '{}' has no cost '{}'", machine.name, key));
+      throw usage_error("--cost: " + scenario::unknown_word("cost", short_name(key), known));
   if (out.empty()) throw config_error(fmt::format("machine '{}' has no fitted cost", machine.name));
   return out;
 }
@@ -222,11 +234,6 @@ class calibrator {
   calibration out_;
 };
 
-/// "trap" of "machine.costs.trap".
-std::string short_name(const std::string& key) {
-  return key.substr(key.rfind('.') + 1);
-}
-
 std::string profile_lines(const calibration& c) {
   std::string out;
   for (const calibrated_cost& cost : c.costs) {
@@ -251,9 +258,10 @@ std::string to_text(const calibration& c) {
   std::string out = fmt::format("{} fitted costs, {} published cells, {} degrees of freedom\n",
                                 c.costs.size(), c.cells, c.degrees_of_freedom());
   if (c.scale > 1)
-    out += fmt::format("fitted on runs of 1/{0} and 2/{0} of the published size, and what follows "
-                       "from them for all of it\n",
-                       c.scale);
+    out += fmt::format(
+        "fitted on runs of 1/{0} and 2/{0} of the published size, and what follows "
+        "from them for all of it\n",
+        c.scale);
   out += fmt::format(
       "root mean square distance of the cells shown from the interval of their published values: "
       "{:.2f}% at the start, {:.2f}% at the end ({} rounds, {} points)\n\n",

@@ -224,8 +224,8 @@ check_report check(const std::vector<std::string>& files, const std::vector<std:
         of_file.push_back(plan_of(file, sets, item, runs));
     } catch (const config_error& e) {
       of_file.clear();
-      out.rows.push_back({file, "scenario", "parses", "-", outcome::broken, e.what(),
-                          std::current_exception()});
+      out.rows.push_back(
+          {file, "scenario", "parses", "-", outcome::broken, e.what(), std::current_exception()});
     }
     plan.insert(plan.end(), of_file.begin(), of_file.end());
   }

@@ -24,8 +24,8 @@ struct check_row {
   std::string expected;  ///< "2.5s +-2%", ">= 3", "== 512"
   std::string got;
   outcome result = outcome::ok;
-  std::string message;           ///< why it is broken
-  std::exception_ptr cause{};    ///< what broke it; null if it is not broken
+  std::string message;         ///< why it is broken
+  std::exception_ptr cause{};  ///< what broke it; null if it is not broken
 };
 
 struct check_report {

@@ -114,9 +114,10 @@ void require_metrics(const std::vector<std::string>& paths) {
     const scenario::selector_info info = scenario::check_selector(*path);
     if (!info.what) throw usage_error("--metric: " + info.error);
     if (info.what == scenario::dimension::text)
-      throw usage_error(fmt::format(
-          "--metric: '{}' is no number to compare; known: {}; `hvsim check` holds it to an 'equals'",
-          *path, fmt::join(scenario::number_selector_roots(), ", ")));
+      throw usage_error(
+          fmt::format("--metric: '{}' is no number to compare; known: {}; `hvsim check` holds it "
+                      "to an 'equals'",
+                      *path, fmt::join(scenario::number_selector_roots(), ", ")));
     if (std::find(paths.begin(), path, *path) != path)
       throw usage_error(fmt::format("--metric: '{}' twice", *path));
   }
@@ -136,8 +137,8 @@ void require_different(const batch& runs, const std::vector<std::size_t>& indice
 
 /// As metric_at of one cell; 0 in a phase that only other cells have. What is wrong is the command
 /// line.
-report::metric named_metric(const std::vector<std::vector<report::metric>>& cells,
-                            std::size_t cell, const std::string& path) {
+report::metric named_metric(const std::vector<std::vector<report::metric>>& cells, std::size_t cell,
+                            const std::string& path) {
   if (report::find_metric(cells[cell], path) == nullptr)
     for (std::string_view family : {"count.", "breakdown.", "lock.", "exit."})
       for (const auto& other : cells)

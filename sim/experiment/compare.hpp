@@ -29,7 +29,7 @@ struct compare_request {
 struct compared_cell {
   grid_cell at;
   std::vector<report::metric> values;
-  std::string error;  ///< why the run failed; empty if it did not
+  std::string error;           ///< why the run failed; empty if it did not
   std::exception_ptr cause{};  ///< what it failed with
 };
 

@@ -23,8 +23,7 @@ std::vector<std::size_t> chosen(const std::vector<std::string>& wanted, const It
   for (const std::string& w : wanted) {
     const auto at = std::find(known.begin(), known.end(), w);
     if (at == known.end()) {
-      throw usage_error(
-          fmt::format("--{}: {}", what, scenario::unknown_word(what, w, known)));
+      throw usage_error(fmt::format("--{}: {}", what, scenario::unknown_word(what, w, known)));
     }
     if (std::count(wanted.begin(), wanted.end(), w) > 1)
       throw usage_error(fmt::format("--{}: '{}' twice", what, w));
@@ -243,6 +242,8 @@ std::vector<std::string> cell_sets(const published& paper, const published_table
   if (scale > 1 && !table.size_key.empty()) {
     const auto full = scenario::parse_size(table.size_value);
     if (!full) throw config_error(fmt::format("table '{}': {}", table.key, full.error));
+    if (*full.value % scale != 0)
+      throw usage_error(fmt::format("--scale: {} does not divide {}", scale, table.size_value));
     sets.push_back(
         fmt::format("{}={}", table.size_key, scenario::format_size(*full.value / scale * times)));
   }

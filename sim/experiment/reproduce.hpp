@@ -77,7 +77,7 @@ reproduction reproduce(const published& paper, const loader& load, const runner&
 
 /// The overrides of one cell's run, in order: series, x, placement (if any), seed, and the size
 /// `times / scale` of the published one (if `scale` is more than 1 and the table names a size).
-/// Throws config_error for a broken size.
+/// Throws config_error for a broken size, usage_error if `scale` does not divide it.
 std::vector<std::string> cell_sets(const published& paper, const published_table& table,
                                    const published_series& series, std::size_t x,
                                    const std::string& placement, int seed, std::int64_t scale,

@@ -58,7 +58,8 @@ verdict whole_slots(const scenario::scenario& s) {
 }
 
 verdict one_write_share(const scenario::scenario& s) {
-  if (!s.values.has("workload.write_fraction") || !s.values.has("workload.write_percent")) return {};
+  if (!s.values.has("workload.write_fraction") || !s.values.has("workload.write_percent"))
+    return {};
   if (s.values.integer("workload.write_fraction") == 1 ||
       s.values.integer("workload.write_percent") == 100)
     return {};

@@ -25,7 +25,8 @@ class collector {
   /// Every count and time of a row.
   template <class Row>
   void row(const std::string& prefix, const Row& from) {
-    for (const auto& f : fields<Row>::counts) count(fmt::format("{}.{}", prefix, f.name), from.*f.at);
+    for (const auto& f : fields<Row>::counts)
+      count(fmt::format("{}.{}", prefix, f.name), from.*f.at);
     for (const auto& f : fields<Row>::times) time(fmt::format("{}.{}", prefix, f.name), from.*f.at);
   }
   std::vector<metric> take() { return std::move(out_); }

@@ -52,7 +52,8 @@ class reader {
       if (key.scalar.starts_with("x-")) continue;
       s_.positions[key.scalar] = key.where;
       if (std::find(known.begin(), known.end(), key.scalar) != known.end()) continue;
-      out_.add(key.where, key.scalar, with_remark(unknown_key(key.scalar, known), placement(key.scalar)));
+      out_.add(key.where, key.scalar,
+               with_remark(unknown_key(key.scalar, known), placement(key.scalar)));
     }
     const node* version = find(root, "schema_version");
     if (version == nullptr)

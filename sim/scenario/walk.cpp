@@ -112,8 +112,7 @@ void walk(
         extra = hint(full);
       if (extra.empty() && !nearest(key.scalar, keys.children(prefix)))
         if (auto other = keys.elsewhere(key.scalar)) extra = "there is '" + *other + "'";
-      out.add(key.where, full,
-              with_remark(unknown_key(key.scalar, keys.children(prefix)), extra));
+      out.add(key.where, full, with_remark(unknown_key(key.scalar, keys.children(prefix)), extra));
     }
   }
 }

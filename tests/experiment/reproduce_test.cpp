@@ -197,11 +197,12 @@ TEST_CASE("failed and interrupted runs leave holes, not numbers", "[experiment]"
 TEST_CASE("names that do not exist are refused with the nearest", "[experiment]") {
   reproduce_options options;
   options.tables = {"dirti"};
-  CHECK_THROWS_WITH(made(options), Contains("--table: unknown table 'dirti'; did you mean 'dirty'? known: dirty"));
+  CHECK_THROWS_WITH(made(options),
+                    Contains("--table: unknown table 'dirti'; did you mean 'dirty'? known: dirty"));
   options.tables = {};
   options.placements = {"packed"};
-  CHECK_THROWS_WITH(made(options),
-                    Contains("--placement: unknown placement 'packed'; known: ") && Contains("compact, spread"));
+  CHECK_THROWS_WITH(made(options), Contains("--placement: unknown placement 'packed'; known: ") &&
+                                       Contains("compact, spread"));
 }
 
 TEST_CASE("the folder holds tables, runs and a plot of each table", "[experiment]") {

@@ -15,8 +15,8 @@ namespace {
 
 scenario::parsed<scenario::scenario> with(const std::vector<std::string>& sets) {
   return scenario::parse_text(
-      "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: dirty_log_perf_test\n",
-      "s.yaml", simulate::catalogue(), sets, experiment::builtin_rules());
+      "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: dirty_log_perf_test\n", "s.yaml",
+      simulate::catalogue(), sets, experiment::builtin_rules());
 }
 
 void refused(const std::vector<std::string>& sets, const std::string& key,

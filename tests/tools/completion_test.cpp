@@ -15,7 +15,8 @@ std::set<std::string> offered(const std::string& words) {
   const test::ended e = test::shell(
       "complete() { :; }; compopt() { :; }; eval \"$('" HVSIM_PROGRAM
       "' completion bash)\"; COMP_WORDS=(hvsim " +
-      words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _hvsim; printf '%s\\n' \"${COMPREPLY[@]}\"");
+      words +
+      "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _hvsim; printf '%s\\n' \"${COMPREPLY[@]}\"");
   INFO(e.err);
   REQUIRE(e.code == 0);
   std::istringstream lines(e.out);
@@ -48,8 +49,7 @@ TEST_CASE("built-in names are offered", "[tools]") {
 
 TEST_CASE("settings are offered by key, then by value", "[tools]") {
   CHECK(offered("run x --set hypervisor.k") == words{"hypervisor.kernel="});
-  CHECK(offered("run x --set hypervisor.kernel = linux-6.1") ==
-        words{"linux-6.1", "linux-6.12"});
+  CHECK(offered("run x --set hypervisor.kernel = linux-6.1") == words{"linux-6.1", "linux-6.12"});
   CHECK(offered("run x --set hypervisor.kernel =").contains("linux-5.18-rc2+parallel-rfc"));
   CHECK(offered("compare x --vary vm.placement = compact,s") == words{"compact,spread"});
   CHECK(offered("run x --set workload.overlap = t") == words{"true"});

@@ -26,16 +26,17 @@ void check_code(const std::string& arguments, int code, const std::string& phras
 TEST_CASE("what is missing ends in 66 in every subcommand", "[tools]") {
   const test::scratch dir;
   const std::string trace = dir.file("trace.yaml", missing_trace);
-  const std::string profile = dir.file(
-      "profile.yaml",
-      "schema_version: 1\nmachine: none.yaml\nworkload: dirty_log_perf_test\n"
-      "expect: [{what: faults, min: 0}]\n");
+  const std::string profile =
+      dir.file("profile.yaml",
+               "schema_version: 1\nmachine: none.yaml\nworkload: dirty_log_perf_test\n"
+               "expect: [{what: faults, min: 0}]\n");
   for (const std::string& file : {dir.at("none.yaml"), profile, trace})
     for (const char* command : {"run", "check", "compare"})
       check_code(std::string(command) + " " + file, 66, "none");
   check_code("validate " + dir.at("none.yaml"), 66, "no such file");
   check_code("validate " + profile, 66, "none.yaml");
   check_code("reproduce none --no-files", 66, "known: pv-qspinlock-reaim, stage2-parallel-faults");
+  check_code("reproduce examples/zipf --no-files", 66, "unknown published comparison");
   check_code("compare examples/zipf --baseline " + dir.at("none.json"), 66, "no such file");
 }
 
@@ -53,9 +54,10 @@ TEST_CASE("what is wrong in a file ends in 78, a miss in 1", "[tools]") {
       small_scenario("expect: [{what: faults, over: {vm.vcpus: 500}, against: {vm.vcpus: 1}, "
                      "min: 1}]\n"));
   check_code("check " + changes, 78, "changes.yaml:5:");
-  const std::string bad_trace = dir.file(
-      "bad.yaml", "schema_version: 1\nmachine: unit\nworkload: {type: trace, file: bad.trace}\n"
-                  "expect: [{what: faults, min: 0}]\n");
+  const std::string bad_trace =
+      dir.file("bad.yaml",
+               "schema_version: 1\nmachine: unit\nworkload: {type: trace, file: bad.trace}\n"
+               "expect: [{what: faults, min: 0}]\n");
   dir.file("bad.trace", "no header\n");
   for (const char* command : {"run", "check", "compare"})
     check_code(std::string(command) + " " + bad_trace, 65, "expected the header");
@@ -84,6 +86,11 @@ TEST_CASE("what is wrong on the command line ends in 2", "[tools]") {
   const std::string reproduce = "reproduce stage2-parallel-faults --no-files ";
   check_code(reproduce + "--placement compact,compact", 2, "'compact' twice");
   check_code(reproduce + "--placement compac", 2, "did you mean 'compact'? known: compact, spread");
+  check_code(reproduce + "--scale 3", 2, "--scale: 3 does not divide 4GiB");
+  check_code(reproduce + "--scale 1048576", 2, "--scale: error: workload.bytes_per_vcpu");
+  check_code("calibrate --cost none", 2, "--cost: unknown cost 'none'");
+  check_code("calibrate --table none", 2, "--table: unknown table 'none'");
+  check_code("calibrate --placement none", 2, "--placement: unknown placement 'none'");
   check_code(reproduce + "--table none", 2, "unknown table 'none'");
   check_code(reproduce + "--set vm.vcpus=3", 2, "gives 'vm.vcpus' values of its own");
   check_code(reproduce + "--set vm.vcpu=3", 2, "--set: error");

@@ -20,10 +20,9 @@ TEST_CASE("what never happened is 0, what cannot happen is an error", "[tools]")
   INFO(e.out << e.err);
   CHECK(e.code == 0);
   CHECK_THAT(e.out, Contains("5 ok"));
-  for (const char* what :
-       {"count.fault none DW othr L0", "count.populated.event s2_map_ret=-11",
-        "lock.mmulock.contended", "lock.mmu_lock.mutex.contended", "breakdown.nothing",
-        "exit.HVC.samples"}) {
+  for (const char* what : {"count.fault none DW othr L0", "count.populated.event s2_map_ret=-11",
+                           "lock.mmulock.contended", "lock.mmu_lock.mutex.contended",
+                           "breakdown.nothing", "exit.HVC.samples"}) {
     const std::string unknown = dir.file(
         "unknown.yaml",
         test::small_scenario("expect: [{what: '" + std::string(what) + "', equals: 0}]\n"));

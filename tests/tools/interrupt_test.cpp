@@ -34,8 +34,7 @@ TEST_CASE("SIGINT stops the setup of a huge guest", "[tools]") {
 }
 
 TEST_CASE("SIGINT stops a benchmark and keeps the rows that are done", "[tools]") {
-  const test::ended e =
-      interrupted("bench --format csv --bytes-per-vcpu 2MiB --jobs 1", 2);
+  const test::ended e = interrupted("bench --format csv --bytes-per-vcpu 2MiB --jobs 1", 2);
   CHECK_THAT(e.out, Contains("benchmark,value,unit\nfaults_per_second_48_rc2,"));
   CHECK_THAT(e.out, !Contains("grid_wall"));
 }

@@ -21,9 +21,9 @@ TEST_CASE("an output that cannot be is refused before anything runs", "[tools]")
   // The whole comparison at full size would take minutes.
   const std::string reproduce = "reproduce stage2-parallel-faults -o ";
   const std::set<std::string> before = {"check.yaml", "plain", "run.yaml"};
-  for (const std::string& command : {"run " + run + " -o ", "run " + run + " --ftrace ",
-                                     "check " + check + " --junit ",
-                                     "compare " + run + " --save ", reproduce}) {
+  for (const std::string& command :
+       {"run " + run + " -o ", "run " + run + " --ftrace ", "check " + check + " --junit ",
+        "compare " + run + " --save ", reproduce}) {
     for (const std::string& name : {dir.at("plain/below"), std::string("/proc/none/x")}) {
       const test::ended e = test::hvsim(command + name);
       INFO(command + name << e.err);
@@ -59,8 +59,8 @@ TEST_CASE("standard output that takes nothing is an output error", "[tools]") {
   const test::scratch dir;
   const std::string run = dir.file("run.yaml", test::small_scenario());
   const std::vector<std::string> commands = {
-      "run " + run, "list presets",    "version",          "validate " + run,
-      "schema",     "completion bash", "check examples/zipf"};
+      "run " + run,      "list presets",       "version", "validate " + run, "schema",
+      "completion bash", "check examples/zipf"};
   for (const char* where : {" >&-", " >/dev/full"})
     for (const std::string& command : commands) {
       INFO(command + where);

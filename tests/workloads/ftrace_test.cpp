@@ -97,9 +97,9 @@ TEST_CASE("a run's fault stream replays to the same faults", "[trace]") {
     return lines;
   };
   // The whole program: code, stack, stage-1 tables, test memory in blocks, the exit's page.
-  const auto recorded =
-      stream("a.ft", test::good("schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\nworkload: {type: "
-                          "dirty_log_perf_test, bytes_per_vcpu: 8MiB, backing: anonymous_thp}\n"));
+  const auto recorded = stream(
+      "a.ft", test::good("schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\nworkload: {type: "
+                         "dirty_log_perf_test, bytes_per_vcpu: 8MiB, backing: anonymous_thp}\n"));
   std::vector<std::string> first_pass(recorded.begin(), recorded.end());
   const auto end = std::find_if(first_pass.begin(), first_pass.end(), [](const std::string& l) {
     return l.find("ipa 0x500000000000") != std::string::npos;
@@ -109,11 +109,11 @@ TEST_CASE("a run's fault stream replays to the same faults", "[trace]") {
   std::string text;
   for (const std::string& l : first_pass) text += " vcpu0-1000 [000] 0.000001: " + l + "\n";
   folder.file("first.ft", text);
-  const auto again =
-      stream("b.ft",
-             test::good("schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\nworkload: {type: trace, file: "
-                  "first.ft, format: ftrace, memory: 8MiB, backing: anonymous_thp}\n",
-                  folder.at("s.yaml")));
+  const auto again = stream(
+      "b.ft",
+      test::good("schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\nworkload: {type: trace, file: "
+                 "first.ft, format: ftrace, memory: 8MiB, backing: anonymous_thp}\n",
+                 folder.at("s.yaml")));
   CHECK(first_pass.size() > 20);
   CHECK(again == first_pass);
 }

@@ -48,9 +48,10 @@ workload:
 
 TEST_CASE("vCPUs of a shared memory meet at its pages", "[stream]") {
   const auto run = [](const char* sharing) {
-    return experiment::run(test::good(std::string("schema_version: 1\nmachine: unit\nvm: {vcpus: 4}\n"
-                                            "workload: {type: synthetic, memory: 1MiB, sharing: ") +
-                                sharing + ", phases: [{name: p, steps: [{write: 100}]}]}\n"));
+    return experiment::run(
+        test::good(std::string("schema_version: 1\nmachine: unit\nvm: {vcpus: 4}\n"
+                               "workload: {type: synthetic, memory: 1MiB, sharing: ") +
+                   sharing + ", phases: [{name: p, steps: [{write: 100}]}]}\n"));
   };
   CHECK(run("private").guest_pages == 1024);
   CHECK(run("shared").guest_pages == 256);
@@ -62,7 +63,8 @@ TEST_CASE("fetches need no more than memory", "[stream]") {
       "schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\nworkload: {type: synthetic, memory: 64KiB,"
       " phases: [{name: p, steps: [{execute: 100}]}]}\n"));
   // Sixteen pages; the first walk finds nothing at level 0, the others at level 3.
-  CHECK(test::count_of(r, "p", "fault test Ix trans L0") + test::count_of(r, "p", "fault test Ix trans L1") +
+  CHECK(test::count_of(r, "p", "fault test Ix trans L0") +
+            test::count_of(r, "p", "fault test Ix trans L1") +
             test::count_of(r, "p", "fault test Ix trans L2") +
             test::count_of(r, "p", "fault test Ix trans L3") ==
         16);
@@ -117,8 +119,8 @@ TEST_CASE("progress comes to its end", "[stream]") {
   // Contended faults switch fibers often enough for the heartbeat.
   experiment::run(
       test::good("schema_version: 1\nmachine: unit\nvm: {vcpus: 16}\nworkload: {type: synthetic,"
-           " memory: 32MiB, sharing: shared, phases: [{name: p, repeat: 3, steps: "
-           "[{write: 100}]}]}\n"),
+                 " memory: 32MiB, sharing: shared, phases: [{name: p, repeat: 3, steps: "
+                 "[{write: 100}]}]}\n"),
       o);
   CHECK(calls > 0);
 }

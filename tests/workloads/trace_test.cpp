@@ -14,9 +14,10 @@ namespace {
 /// Scenario of a trace in `folder` with two vCPUs and 4 MiB of 4 KiB pages.
 scenario::scenario trace_scenario(const test::scratch& folder, const std::string& file,
                                   const std::string& more = "") {
-  return test::good("schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: {type: trace, file: " +
-                  file + ", memory: 4MiB" + more + "}\n",
-              folder.at("s.yaml"));
+  return test::good(
+      "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: {type: trace, file: " + file +
+          ", memory: 4MiB" + more + "}\n",
+      folder.at("s.yaml"));
 }
 
 std::string trace_complaint(const test::scratch& folder, const std::string& text) {
@@ -98,18 +99,17 @@ TEST_CASE("byte order marks of a trace are taken as those of a scenario", "[trac
     const std::string wrong = mark + text;
     const auto scenario = scenario::parse_text(wrong, "t.trace", simulate::catalogue());
     REQUIRE(scenario.errors.size() == 1);
-    CHECK(trace_complaint(folder, wrong) ==
-          scenario::to_line(scenario.errors[0]) + "\n");
+    CHECK(trace_complaint(folder, wrong) == scenario::to_line(scenario.errors[0]) + "\n");
   }
 }
 
 TEST_CASE("an access that crosses pages becomes one for each", "[trace]") {
   const test::scratch folder;
   folder.file("t.trace",
-               "# hvsim-trace 1\n"
-               "0 0 W mem:4092 4\n"         // ends with its page
-               "0 0 W mem:8188 8\n"         // two pages
-               "1 0 W mem:65536 12289\n");  // three pages and a byte
+              "# hvsim-trace 1\n"
+              "0 0 W mem:4092 4\n"         // ends with its page
+              "0 0 W mem:8188 8\n"         // two pages
+              "1 0 W mem:65536 12289\n");  // three pages and a byte
   const auto r = experiment::run(trace_scenario(folder, "t.trace"));
   CHECK(r.accesses == 1 + 2 + 4);
   // Pages 0, 1, 2 and 16 to 19 of test memory.
@@ -124,8 +124,7 @@ TEST_CASE("an access that crosses pages becomes one for each", "[trace]") {
 TEST_CASE("a barrier lets the slowest catch up", "[trace]") {
   const test::scratch folder;
   const auto time = [&](const std::string& between) {
-    folder.file("t.trace",
-                 "# hvsim-trace 1\n0 5ms R mem:0 8\n" + between + "1 5ms R mem:4096 8\n");
+    folder.file("t.trace", "# hvsim-trace 1\n0 5ms R mem:0 8\n" + between + "1 5ms R mem:4096 8\n");
     return report::find_time(experiment::run(trace_scenario(folder, "t.trace")), "trace")->ps();
   };
   // Each vCPU waits 5 ms: at the same time, or one after the other.
