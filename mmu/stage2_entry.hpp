@@ -8,7 +8,8 @@ namespace hvsim::mmu::detail {
 
 /// Writes `desired` over `old`; a shared walker may lose the race and get false.
 template <stage2_port P>
-[[gnu::always_inline]] inline bool try_set(P& port, const entry_ref& e, descriptor old, descriptor desired, bool shared) {
+[[gnu::always_inline]] inline bool try_set(P& port, const entry_ref& e, descriptor old,
+                                           descriptor desired, bool shared) {
   if (shared) return port.compare_exchange(e, old, desired);
   port.store(e, desired);
   return true;
@@ -26,7 +27,8 @@ void flush_table(P& port, const stage2& s2, const entry_ref& e) {
 /// Break half of break-before-make (rfc, merged): leaves the entry locked, flushes what it held
 /// and drops its reference. False if another walker holds or has changed the entry.
 template <stage2_port P>
-[[gnu::always_inline]] inline bool try_break(P& port, const stage2& s2, const entry_ref& e, descriptor old, bool shared) {
+[[gnu::always_inline]] inline bool try_break(P& port, const stage2& s2, const entry_ref& e,
+                                             descriptor old, bool shared) {
   port.break_pte_called();
   if (old.locked()) return false;
   if (!try_set(port, e, old, locked_descriptor, shared)) return false;
@@ -46,7 +48,8 @@ template <stage2_port P>
 
 /// Make half of break-before-make (rfc, merged).
 template <stage2_port P>
-[[gnu::always_inline]] inline void make_entry(P& port, const stage2& s2, const entry_ref& e, descriptor desired) {
+[[gnu::always_inline]] inline void make_entry(P& port, const stage2& s2, const entry_ref& e,
+                                              descriptor desired) {
   port.get_page(e.table);
   port.store(e, desired);
   if (s2.policy.walker == walker_flavour::rfc && desired.valid()) port.dsb_ishst();
@@ -65,7 +68,8 @@ void put_entry(P& port, const entry_ref& e, descriptor old, level_hint hint) {
 
 /// Cache maintenance before a leaf becomes visible to the guest.
 template <stage2_port P>
-[[gnu::always_inline]] inline void maintain_caches(P& port, const stage2& s2, descriptor leaf, level l) {
+[[gnu::always_inline]] inline void maintain_caches(P& port, const stage2& s2, descriptor leaf,
+                                                   level l) {
   const granule& g = s2.geometry.g;
   if (!s2.policy.fwb && leaf.s2_cacheable(false))
     port.clean_dcache(leaf.output_base(g, l), g.size(l));

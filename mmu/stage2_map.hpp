@@ -10,8 +10,9 @@ namespace detail {
 
 /// The last step of map, up to 6.1: `e` of the leaf's level holds `old`.
 template <stage2_port P>
-[[gnu::always_inline]] inline stage2_result install_exclusive(P& port, const stage2& s2, const entry_ref& e, descriptor old,
-                                descriptor leaf) {
+[[gnu::always_inline]] inline stage2_result install_exclusive(P& port, const stage2& s2,
+                                                              const entry_ref& e, descriptor old,
+                                                              descriptor leaf) {
   if (old.is_table(e.lvl)) return collapse(port, s2, e, old, leaf, false);
   if (old.counted()) {
     if (!needs_update(old, leaf)) return stage2_result::again;
@@ -25,8 +26,9 @@ template <stage2_port P>
 
 /// The last step of map in the parallel series.
 template <stage2_port P>
-[[gnu::always_inline]] inline stage2_result install_parallel(P& port, const stage2& s2, const entry_ref& e, descriptor old,
-                               descriptor leaf, bool shared) {
+[[gnu::always_inline]] inline stage2_result install_parallel(P& port, const stage2& s2,
+                                                             const entry_ref& e, descriptor old,
+                                                             descriptor leaf, bool shared) {
   if (!needs_update(old, leaf)) return stage2_result::again;
   if (old.is_table(e.lvl)) return collapse(port, s2, e, old, leaf, shared);
   if (!try_break(port, s2, e, old, shared)) return stage2_result::again;
@@ -130,8 +132,11 @@ stage2_result map(P& port, const stage2& s2, engine::ipa at, engine::bytes size,
 /// nobody else can take away meanwhile. The descriptors above it are visited but not read again:
 /// they cannot have changed. Everything else is as in map().
 template <stage2_port P>
-[[gnu::always_inline]] inline stage2_result map_page_below(P& port, const stage2& s2, table_page* table, engine::ipa at,
-                             engine::pa to, stage2_attributes attributes, bool shared) {
+[[gnu::always_inline]] inline stage2_result map_page_below(P& port, const stage2& s2,
+                                                           table_page* table, engine::ipa at,
+                                                           engine::pa to,
+                                                           stage2_attributes attributes,
+                                                           bool shared) {
   attributes.fwb = s2.policy.fwb;
   const descriptor leaf = make_stage2_leaf(to, level::l3, attributes);
   for (level l = s2.geometry.start; l != level::l3; l = next(l)) port.visit(l);

@@ -16,7 +16,8 @@ tlb::tlb(const tlb_geometry& geometry, granule g) : geometry_(geometry), g_(g) {
     throw std::invalid_argument("tlb: l2_entries / l2_ways must be a power of two");
   if (!std::has_single_bit(unsigned{geometry.walk_entries}))
     throw std::invalid_argument("tlb: walk_entries must be a power of two");
-  for (int l = 0; l < 4; ++l) shifts_[l] = static_cast<std::uint8_t>(g.shift(static_cast<level>(l)));
+  for (int l = 0; l < 4; ++l)
+    shifts_[l] = static_cast<std::uint8_t>(g.shift(static_cast<level>(l)));
   walk_shift_ = g.shift(level::l2);
   const std::size_t sets = geometry.l2_entries / geometry.l2_ways;
   set_mask_ = static_cast<std::uint32_t>(sets - 1);
@@ -25,7 +26,7 @@ tlb::tlb(const tlb_geometry& geometry, granule g) : geometry_(geometry), g_(g) {
   constexpr std::size_t line = 64;
   const std::size_t used = ways_ * (sizeof(std::uint64_t) + sizeof(std::uint32_t));
   set_bytes_ = static_cast<std::uint32_t>((used + line - 1) / line * line);
-  sets_.reset(static_cast<std::byte*>(::operator new(sets * set_bytes_, std::align_val_t{line})));
+  sets_.reset(static_cast<std::byte*>(::operator new (sets* set_bytes_, std::align_val_t{line})));
   data_ = std::make_unique<tlb_entry[]>(geometry.l2_entries);
   victims_ = std::make_unique<std::uint8_t[]>(sets);
   stage1_walks_.resize(geometry.walk_entries);
@@ -165,8 +166,8 @@ void tlb::invalidate_all() {
 }
 
 std::size_t tlb::memory_bytes() const {
-  return (std::size_t{set_mask_} + 1) * (set_bytes_ + 1) + geometry_.l2_entries * sizeof(tlb_entry) +
-         sizeof(stage1_slot) * stage1_walks_.capacity() +
+  return (std::size_t{set_mask_} + 1) * (set_bytes_ + 1) +
+         geometry_.l2_entries * sizeof(tlb_entry) + sizeof(stage1_slot) * stage1_walks_.capacity() +
          sizeof(stage2_slot) * stage2_walks_.capacity();
 }
 

@@ -105,7 +105,8 @@ class tlb {
   /// Whether a page-sized lookup of `va` is bound to miss because every entry of this context is
   /// for a lower page. Counts the miss if so.
   [[nodiscard]] bool misses_surely(engine::gva va, const regime& r) {
-    if ((classes_ & ~pages_only) != 0 || tag(va, level::l3, r.combined) <= highest_tag_) return false;
+    if ((classes_ & ~pages_only) != 0 || tag(va, level::l3, r.combined) <= highest_tag_)
+      return false;
     ++counts_.misses;
     return true;
   }
@@ -269,7 +270,7 @@ class tlb {
   void clear();
 
   struct release {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{64}); }
   };
   struct run {
     tlb_entry next{};  // what would follow
@@ -280,11 +281,11 @@ class tlb {
   // What a miss and an insert touch lies together.
   run run_;
   std::unique_ptr<std::byte, release> sets_;
-  std::unique_ptr<tlb_entry[]> data_;         // way by way of each set
-  std::unique_ptr<std::uint8_t[]> victims_;   // of each set
-  std::uint64_t highest_tag_ = 0;  // of what may be found
-  std::uint64_t next_tag_ = 0;     // follows the last entry
-  std::uint32_t streak_ = 0;       // entries up to the last one, each next to the one before
+  std::unique_ptr<tlb_entry[]> data_;        // way by way of each set
+  std::unique_ptr<std::uint8_t[]> victims_;  // of each set
+  std::uint64_t highest_tag_ = 0;            // of what may be found
+  std::uint64_t next_tag_ = 0;               // follows the last entry
+  std::uint32_t streak_ = 0;  // entries up to the last one, each next to the one before
   std::uint32_t set_mask_;
   std::uint32_t set_bytes_;
   std::uint32_t ways_;

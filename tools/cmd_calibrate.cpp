@@ -27,10 +27,11 @@ int calibrate_command(const context& ctx, const calibrate_arguments& a) {
     spdlog::info("round {}: cost {:.6f}, {} points, step {:.5f}", r.round, r.cost, r.evaluations,
                  r.step);
   };
-  const experiment::calibration result =
-      experiment::calibrate(paper, loader_for(ctx, origins_of(options.runs.sets, paper.name,
-                                            origins_of_scale(paper, options.runs.scale))),
-                            runner_for(ctx), ctx.catalogue.costs, options);
+  const experiment::calibration result = experiment::calibrate(
+      paper,
+      loader_for(ctx, origins_of(options.runs.sets, paper.name,
+                                 origins_of_scale(paper, options.runs.scale))),
+      runner_for(ctx), ctx.catalogue.costs, options);
   write_stdout(experiment::to_text(result));
   return result.on_bound() || !result.after.failures.empty() ? exit_failed : exit_ok;
 }

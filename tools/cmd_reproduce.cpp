@@ -32,9 +32,11 @@ int reproduce_command(const context& ctx, const reproduce_arguments& a) {
   {
     experiment::reproduce_options options = a.options;
     options.pool = pool_for(ctx, a.jobs, paper.name);
-    result = experiment::reproduce(paper, loader_for(ctx, origins_of(options.sets, paper.name,
-                                               origins_of_scale(paper, options.scale))),
-                                   runner_for(ctx), options);
+    result = experiment::reproduce(
+        paper,
+        loader_for(ctx,
+                   origins_of(options.sets, paper.name, origins_of_scale(paper, options.scale))),
+        runner_for(ctx), options);
     result.options.pool.progress = nullptr;
   }
   // The tables first: a folder that cannot be written must not cost them.

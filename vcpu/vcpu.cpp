@@ -183,7 +183,8 @@ void vcpu::remember(engine::gva address) {
 
 inline void vcpu::translate(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
   if (address.value() >> block_shift == recent_.va_block &&
-      tlb.misses_surely(address, {recent_.context, 0}) && translate_recent(address, kind, out)) [[likely]]
+      tlb.misses_surely(address, {recent_.context, 0}) && translate_recent(address, kind, out))
+      [[likely]]
     return;
   translate_in_full(address, kind, out);
 }
@@ -195,11 +196,11 @@ void vcpu::translate_in_full(engine::gva address, mmu::access_kind kind, mmu::tr
   reader r{*this, *cpu.thread, *shared_.stage1, walk_step_, engine::part::tlb_walk};
   mmu::translate_after_miss(r, *shared_.s2, stage1_, tlb, address, the_asid, the_vmid, kind, out,
                             options_);
-  if (out.ok() && address.value() >> block_shift != recent_.va_block)
-    remember(address);
+  if (out.ok() && address.value() >> block_shift != recent_.va_block) remember(address);
 }
 
-inline bool vcpu::take_abort(engine::gva address, mmu::access_kind kind, const mmu::translation& fault) {
+inline bool vcpu::take_abort(engine::gva address, mmu::access_kind kind,
+                             const mmu::translation& fault) {
   engine::thread& t = *cpu.thread;
   const engine::sim_time begin = t.now();
   abort_info info;
@@ -233,7 +234,8 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
   engine::thread& t = *cpu.thread;
   ++accesses;
   // Nobody else can change what a private chunk translates to. Another core's flush may drop the
-  // entry all the same; that it does so by this core's next sync at the latest costs at most a walk.
+  // entry all the same; that it does so by this core's next sync at the latest costs at most a
+  // walk.
   if (address.value() >> block_shift != recent_.private_block) {
     // Nobody can have completed a TLBI before the horizon plus its shortest duration.
     if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();

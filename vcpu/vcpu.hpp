@@ -137,7 +137,7 @@ class vcpu {
   void remember_linear(engine::ipa entry);
   void access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found);
   [[gnu::always_inline]] inline bool take_abort(engine::gva address, mmu::access_kind kind,
-                                const mmu::translation& fault);
+                                                const mmu::translation& fault);
   [[nodiscard]] mmu::level stage1_level(engine::gva address, engine::ipa entry) const;
   /// Tells the watcher of the engine about an access that `found` translates. Takes no time.
   void report(engine::gva address, mmu::access_kind kind, const mmu::translation& found) const;
@@ -158,11 +158,11 @@ class vcpu {
   struct alignas(64) recent {
     static constexpr std::uint64_t none = ~std::uint64_t{0};
     std::uint64_t va_block = none;  ///< VA >> 21
-    std::uint64_t context = 0;                   ///< of the TLB regime: both stages
-    mmu::descriptor first{};                     ///< of the linear stage-1 table
-    engine::ipa ipa{};                           ///< where its first page goes
+    std::uint64_t context = 0;      ///< of the TLB regime: both stages
+    mmu::descriptor first{};        ///< of the linear stage-1 table
+    engine::ipa ipa{};              ///< where its first page goes
     mmu::stage2_cached stage2{};
-    std::uint64_t private_block = none;          ///< va_block if nobody else can reach this IPA
+    std::uint64_t private_block = none;  ///< va_block if nobody else can reach this IPA
   };
   recent recent_;
 

@@ -42,10 +42,9 @@ const engine::thread* earliest_but(const engine::thread& t) {
 
 [[noreturn]] void fail_unsynced(const engine::thread& t, const std::string& what) {
   const engine::thread* other = earliest_but(t);
-  throw order_violation(
-      fmt::format("{} without a sync: {} can act at {} ps", what,
-                  other == nullptr ? "nobody" : other->name(),
-                  other == nullptr ? t.owner().horizon().ps() : other->now().ps()));
+  throw order_violation(fmt::format(
+      "{} without a sync: {} can act at {} ps", what, other == nullptr ? "nobody" : other->name(),
+      other == nullptr ? t.owner().horizon().ps() : other->now().ps()));
 }
 
 }  // namespace

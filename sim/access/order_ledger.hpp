@@ -47,8 +47,8 @@ class order_ledger {
   /// `t` is the fiber of vCPU `who`.
   void bind(std::uint16_t who, const engine::thread& t);
 
-  /// `owner`: the vCPU that has the chunk at `at` to itself, or a number of no vCPU. `chunk`: its number, or one
-  /// that is not watched for an address outside the window.
+  /// `owner`: the vCPU that has the chunk at `at` to itself, or a number of no vCPU. `chunk`: its
+  /// number, or one that is not watched for an address outside the window.
   void touch(const engine::thread& t, object o, use u, engine::ipa at, std::size_t chunk,
              std::uint16_t owner);
   /// Only the second rule: for hardware walkers, which may read early.

@@ -18,8 +18,9 @@ namespace hvsim::access {
 /// the main thread waits for them. Everything outside the window is shared.
 ///
 /// Every access to such an object calls `check`, which in checked builds (HVSIM_CHECKED) turns a
-/// wrong declaration or a missing sync into an order_violation and not into a wrong result; in other
-/// builds it is nothing. Written by the main thread while vCPUs wait, read by all fibers of one engine.
+/// wrong declaration or a missing sync into an order_violation and not into a wrong result; in
+/// other builds it is nothing. Written by the main thread while vCPUs wait, read by all fibers of
+/// one engine.
 class privacy_map {
  public:
   static constexpr unsigned chunk_shift = 21;
@@ -50,7 +51,9 @@ class privacy_map {
   }
 
   /// From now on every chunk is shared: nothing is skipped.
-  void share_all() { owner_.clear(); }
+  void share_all() {
+    owner_.clear();
+  }
 
   /// Whether only `who` can reach the chunk of `address`.
   [[nodiscard]] bool private_to(engine::vcpu_id who, engine::ipa address) const {

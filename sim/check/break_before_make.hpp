@@ -30,9 +30,9 @@ class break_before_make final : public engine::observer {
  private:
   struct history {
     page_view now;
-    page_view before;        ///< last valid one, while `now` is not valid
+    page_view before;          ///< last valid one, while `now` is not valid
     std::uint64_t broken = 0;  ///< step at which it became invalid
-    bool flushed = false;    ///< by an invalidation issued after that
+    bool flushed = false;      ///< by an invalidation issued after that
   };
   [[noreturn]] static void fail(const engine::thread& t, engine::ipa at, const page_view& before,
                                 const page_view& after, const char* why);

@@ -29,7 +29,7 @@ class lock_order final : public engine::observer {
   [[nodiscard]] bool reaches(const std::string& from, const std::string& to,
                              std::string& way) const;
 
-  std::map<std::uint32_t, std::vector<std::string>> held_;             // by thread id
+  std::map<std::uint32_t, std::vector<std::string>> held_;           // by thread id
   std::map<std::string, std::map<std::string, std::string>> edges_;  // from, to, who was first
 };
 

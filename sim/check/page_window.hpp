@@ -15,7 +15,7 @@ namespace hvsim::check {
 /// What stage 2 says about one 4 KiB page.
 struct page_view {
   bool valid = false;
-  engine::pa to{};           ///< output address of the page
+  engine::pa to{};            ///< output address of the page
   engine::bytes leaf_size{};  ///< of the leaf that covers it
   bool readable = false;
   bool writable = false;
@@ -69,7 +69,9 @@ class order_of_steps {
   /// `t` issues an invalidation.
   void issued(const engine::thread& t) { issued_[t.id()] = next(); }
   /// When the invalidation that `t` completes was issued.
-  [[nodiscard]] std::uint64_t issued_by(const engine::thread& t) const { return issued_.at(t.id()); }
+  [[nodiscard]] std::uint64_t issued_by(const engine::thread& t) const {
+    return issued_.at(t.id());
+  }
 
  private:
   std::uint64_t last_ = 0;

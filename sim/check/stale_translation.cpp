@@ -57,9 +57,10 @@ void stale_translation::translated(const engine::thread& t, const engine::transl
       "has completed; the tables say {}",
       t.name(), t.now().ps(), u.write ? "writes" : "reads", u.from.value(),
       u.cached ? "a TLB entry" : "a walk", u.to.value(),
-      !views.back().page.valid ? "nothing"
-                               : fmt::format("0x{:x}, {}", views.back().page.to.value(),
-                                             views.back().page.writable ? "writable" : "read-only")));
+      !views.back().page.valid
+          ? "nothing"
+          : fmt::format("0x{:x}, {}", views.back().page.to.value(),
+                        views.back().page.writable ? "writable" : "read-only")));
 }
 
 }  // namespace hvsim::check

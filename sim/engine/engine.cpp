@@ -188,8 +188,7 @@ void engine::yield(thread& self) {
 // Nobody is earlier.
 void engine::run_on(thread& self) {
   const event_key next = ready_.top_without(self.id_);
-  const event_key limit =
-      self.key() + (static_cast<event_key>(longest_run.ps()) << thread_id_bits);
+  const event_key limit = self.key() + (static_cast<event_key>(longest_run.ps()) << thread_id_bits);
   horizon_ = next;
   if (next <= limit) return;
   horizon_ = limit | nobody;

@@ -197,8 +197,8 @@ class engine {
   /// `stop` is read at some switches; when true the run throws `interrupted`.
   void set_stop_flag(const std::atomic<bool>* stop) { stop_ = stop; }
 
-  /// Called on the engine's host thread about every 2^16 switches, and by a thread that has nobody to
-  /// switch to once a millisecond of its time.
+  /// Called on the engine's host thread about every 2^16 switches, and by a thread that has nobody
+  /// to switch to once a millisecond of its time.
   void set_heartbeat(std::function<void()> beat) { heartbeat_ = std::move(beat); }
 
  private:

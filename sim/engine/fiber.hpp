@@ -28,9 +28,9 @@ using boost::context::detail::fcontext_t;
 /// What a switch brings along: the context that was left, and a word for the one that is entered.
 using boost::context::detail::transfer_t;
 
-/// boost::context::detail::jump_fcontext in the shape of a call. Boost leaves by a jump to the saved
-/// address, after which every return instruction up to the fiber's first frame is predicted wrong
-/// on x86-64; here each call meets its return. Halves the time of a simulated fault.
+/// boost::context::detail::jump_fcontext in the shape of a call. Boost leaves by a jump to the
+/// saved address, after which every return instruction up to the fiber's first frame is predicted
+/// wrong on x86-64; here each call meets its return. Halves the time of a simulated fault.
 #if defined(__x86_64__) && defined(__ELF__)
 extern "C" transfer_t hvsim_switch_context(fcontext_t to, void* word);
 inline transfer_t switch_context(fcontext_t to, void* word) {
@@ -63,8 +63,8 @@ class coloured_stack {
   std::size_t total_ = 0;
 };
 
-/// What a sanitizer is told about one stack when fibers switch: its bounds (address) or its identity
-/// (thread). Empty, and its calls nothing, in a build without either.
+/// What a sanitizer is told about one stack when fibers switch: its bounds (address) or its
+/// identity (thread). Empty, and its calls nothing, in a build without either.
 ///
 /// Every switch is a pair: `leave` on the old stack, at once followed by the switch, and `arrive`
 /// on the new one before anything there throws or returns.

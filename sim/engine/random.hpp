@@ -54,8 +54,8 @@ class random_stream {
  private:
   [[gnu::noinline]] void refill() {
     using generator = r123::Threefry2x64_R<13>;
-    const generator::ctr_type block = generator{}(generator::ctr_type{{counter_++, 0}},
-                                                  generator::key_type{{key_[0], key_[1]}});
+    const generator::ctr_type block =
+        generator{}(generator::ctr_type{{counter_++, 0}}, generator::key_type{{key_[0], key_[1]}});
     buffer_[0] = block.v[0];
     buffer_[1] = block.v[1];
     left_ = 2;

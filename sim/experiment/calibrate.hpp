@@ -59,8 +59,8 @@ inline constexpr double middle_weight = 0.1;
 /// `middle_weight` times that from the middle. Series that correct another are not fitted. Costs
 /// are whole multiples of about a thousandth of their range. `table` is the catalogue's cost table.
 /// Throws config_error (no fitted cost, a fitted cost without bounds, no fitted cell), usage_error
-/// (an unknown cost, table or placement, an override of what the fit varies), interrupted, and std::runtime_error with the
-/// run's message when a run fails.
+/// (an unknown cost, table or placement, an override of what the fit varies), interrupted, and
+/// std::runtime_error with the run's message when a run fails.
 calibration calibrate(const published& paper, const loader& load, const runner& run,
                       const std::vector<registry::parameter>& table,
                       const calibrate_options& options);

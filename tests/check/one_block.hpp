@@ -21,9 +21,8 @@ using simulate::words;
 inline constexpr std::uint64_t page = 4096;
 inline constexpr std::uint64_t stride = 32;  // pages between two accesses
 
-inline const std::vector<std::string> kernels{"linux-5.17", "linux-6.1",
-                                              "linux-5.18-rc2+parallel-rfc", "linux-6.2",
-                                              "linux-6.12"};
+inline const std::vector<std::string> kernels{
+    "linux-5.17", "linux-6.1", "linux-5.18-rc2+parallel-rfc", "linux-6.2", "linux-6.12"};
 
 inline hvsim::scenario::scenario on_kernel(const std::string& kernel, words more = {}) {
   words w{"vm.vcpus=2",
@@ -50,8 +49,7 @@ struct world {
     session.vm->tables_may_vanish = true;
   }
   [[nodiscard]] check::page_window window() const {
-    return {session.test_ipa, session.test_size,
-            hypervisor::table_reader_of(session.vm->tables())};
+    return {session.test_ipa, session.test_size, hypervisor::table_reader_of(session.vm->tables())};
   }
 
   /// Logging on from the start, fetched, off, unmapping, on again: each in the middle of a pass.

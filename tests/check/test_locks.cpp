@@ -112,8 +112,9 @@ TEST_CASE("a lock that is dropped by somebody else, on the wrong side, or taken 
   };
   e.spawn("a", engine::sim_time{}, at(engine::sim_time{10}, engine::sim_time{100}));
   e.spawn("b", engine::sim_time{}, at(engine::sim_time{50}, engine::sim_time{60}));
-  CHECK_THROWS_WITH(e.run(), "mutual exclusion: b takes l exclusively at 50 ps, before a drops it "
-                             "at 100 ps");
+  CHECK_THROWS_WITH(e.run(),
+                    "mutual exclusion: b takes l exclusively at 50 ps, before a drops it "
+                    "at 100 ps");
 }
 
 TEST_CASE("lock order: a cycle over three locks is found without a deadlock") {
@@ -179,7 +180,7 @@ TEST_CASE("a driver that takes mmap_lock under mmu_lock is found against the not
       w.session.mm.mmap_lock().up_read(c, t.now());
       of_another_vm.write_unlock(c);
     });
-    CHECK_THROWS_WITH(w.run(), Contains("lock order") && Contains("mmap_lock") &&
-                                   Contains("driver at"));
+    CHECK_THROWS_WITH(w.run(),
+                      Contains("lock order") && Contains("mmap_lock") && Contains("driver at"));
   }
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr engine::ipa base{0x40000000};
 constexpr engine::bytes chunk = engine::mebibytes(2);
-constexpr std::size_t watched = 0;       // number of the chunk at `base`
+constexpr std::size_t watched = 0;        // number of the chunk at `base`
 constexpr std::uint16_t nobody = 0xfffe;  // owner of a shared chunk
 
 /// A thread that moves its clock to `at` ps, syncs if told to, and does one thing.
@@ -102,12 +102,10 @@ TEST_CASE("an upper table that was read ahead must not go before that") {
     ledger.reset(1);
     engine::engine e;
     const int entry = 0;
-    e.spawn("a", engine::sim_time{}, step(200, false, [&](const thread& t) {
-              ledger.read_ahead(t, &entry);
-            }));
-    e.spawn("b", engine::sim_time{}, step(removed_at, true, [&](const thread& t) {
-              ledger.remove(t, &entry, base);
-            }));
+    e.spawn("a", engine::sim_time{},
+            step(200, false, [&](const thread& t) { ledger.read_ahead(t, &entry); }));
+    e.spawn("b", engine::sim_time{},
+            step(removed_at, true, [&](const thread& t) { ledger.remove(t, &entry, base); }));
     if (removed_at < 200) {
       CHECK_THROWS_WITH(e.run(), Contains("b at 100 ps") && Contains("a has touched"));
     } else {

@@ -110,7 +110,8 @@ TEST_CASE("stale translations by hand") {
     CHECK(checker.late_uses() == 1);
     flush(checker, t);
     checker.translated(t, read);
-    CHECK_THROWS_WITH(checker.translated(t, write), Contains("writes 0x40000000 through a TLB entry"));
+    CHECK_THROWS_WITH(checker.translated(t, write),
+                      Contains("writes 0x40000000 through a TLB entry"));
     // A change after the issue is not covered.
     checker.invalidation_issued(t, of_page);
     set({});

@@ -142,10 +142,12 @@ TEST_CASE("the text has the lines for the profile and the cells not shown", "[ex
 TEST_CASE("what cannot be fitted is refused", "[experiment]") {
   calibrate_options options;
   options.costs = {"machine.costs.none"};
-  CHECK_THROWS_WITH(made(100'000, options), Contains("--cost: unknown cost 'none'; known: trap, hold, zero"));
+  CHECK_THROWS_WITH(made(100'000, options),
+                    Contains("--cost: unknown cost 'none'; known: trap, hold, zero"));
   options.costs = {};
   options.runs.tables = {"other"};
-  CHECK_THROWS_WITH(made(100'000, options), Contains("--table: unknown table 'other'; known: dirty"));
+  CHECK_THROWS_WITH(made(100'000, options),
+                    Contains("--table: unknown table 'other'; known: dirty"));
   options.runs.tables = {};
   options.runs.sets = {"machine.costs.hold=3ns"};
   CHECK_THROWS_AS(made(100'000, options), usage_error);

@@ -38,7 +38,7 @@ std::vector<std::string> warnings(const std::vector<std::string>& sets) {
 
 }  // namespace
 
-TEST_CASE("-f and -w exclude each other", "[experiment]") {
+TEST_CASE("write_fraction and write_percent exclude each other", "[experiment]") {
   CHECK(with({"workload.write_fraction=2"}));
   CHECK(with({"workload.write_percent=50"}));
   refused({"workload.write_fraction=2", "workload.write_percent=50"}, "workload.write_percent",

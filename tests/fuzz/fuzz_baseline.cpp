@@ -8,8 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hvsim;
-  const auto document =
-      nlohmann::ordered_json::parse(fuzz::text_of(data, size), nullptr, false);
+  const auto document = nlohmann::ordered_json::parse(fuzz::text_of(data, size), nullptr, false);
   if (document.is_discarded()) return 0;
   try {
     const experiment::comparison c = experiment::comparison_from_json(document);

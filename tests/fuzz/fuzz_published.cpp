@@ -7,8 +7,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hvsim;
   try {
-    const auto p =
-        experiment::parse_published(std::string(fuzz::text_of(data, size)), "fuzz.yaml");
+    const auto p = experiment::parse_published(std::string(fuzz::text_of(data, size)), "fuzz.yaml");
     for (const auto& table : p.tables)
       for (const auto& series : table.series) {
         fuzz::require(series.values.size() == p.runs.size());

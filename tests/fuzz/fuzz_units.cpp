@@ -21,12 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view text = fuzz::text_of(data, size);
   while (!text.empty()) {
     const std::string_view line = fuzz::take_line(text);
-    round_trip(line, [](std::string_view t) { return scenario::parse_size(t); },
-               scenario::format_size);
-    round_trip(line, [](std::string_view t) { return scenario::parse_time(t); },
-               scenario::format_time);
-    round_trip(line, [](std::string_view t) { return scenario::parse_rate(t); },
-               scenario::format_rate);
+    round_trip(
+        line, [](std::string_view t) { return scenario::parse_size(t); }, scenario::format_size);
+    round_trip(
+        line, [](std::string_view t) { return scenario::parse_time(t); }, scenario::format_time);
+    round_trip(
+        line, [](std::string_view t) { return scenario::parse_rate(t); }, scenario::format_rate);
     round_trip(line, scenario::parse_integer, [](std::int64_t v) { return std::to_string(v); });
     round_trip(line, scenario::parse_real, scenario::format_real);
     const auto ppm = scenario::parse_percent_ppm(line);
