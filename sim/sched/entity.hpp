@@ -56,12 +56,14 @@ class entity {
   entity& operator=(const entity&) = delete;
   virtual ~entity() = default;
 
-  /// Has its CPU from `t` on, which may lie a context switch ahead of now.
-  virtual void start(engine::sim_time t) = 0;
+  /// Was blocked or new, and waits for a CPU from `t` on.
+  virtual void ready(engine::sim_time t) = 0;
+  /// Has its CPU from `t` on; gets on from `from` on, after a context switch.
+  virtual void start(engine::sim_time t, engine::sim_time from) = 0;
   /// Has no CPU from `t` on.
   virtual void stop(engine::sim_time t, off_cpu reason) = 0;
-  /// Another entity became runnable on the CPU that this one has.
-  virtual void crowded(engine::sim_time) {}
+  /// Another entity became runnable on the CPU that this one has: whether it blocks at once.
+  virtual bool gives_way(engine::sim_time) { return false; }
   /// False while it may not be preempted (a kernel that holds a spinlock).
   [[nodiscard]] virtual bool preemptible() const { return true; }
 

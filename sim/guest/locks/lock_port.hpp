@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "sim/engine/units.hpp"
-#include "sim/guest/lock_events.hpp"
+#include "sim/guest/locks/lock_events.hpp"
 #include "sim/machine/machine.hpp"
 
-namespace hvsim::guest {
+namespace hvsim::guest::locks {
 
 /// Index of a CPU of the guest, from 0.
 using cpu_number = std::uint32_t;
@@ -98,4 +98,4 @@ concept lock_port = requires(P p, word& w, word* pointer, std::uint32_t v, condi
   { p.count(e) };
 };
 
-}  // namespace hvsim::guest
+}  // namespace hvsim::guest::locks

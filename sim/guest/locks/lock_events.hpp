@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace hvsim::guest {
+namespace hvsim::guest::locks {
 
 /// As kernel/locking/lock_events_list.h names them. The three pv_hash_hops and pv_latency_* values
 /// of the kernel are averages; here they are sums beside the number of kicks and wake-ups.
@@ -43,4 +43,4 @@ constexpr std::string_view to_string(lock_event e) {
   return names[static_cast<std::size_t>(e)];
 }
 
-}  // namespace hvsim::guest
+}  // namespace hvsim::guest::locks
