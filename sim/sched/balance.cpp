@@ -17,7 +17,7 @@ constexpr std::uint32_t most_moved = 32;  // sched_nr_migrate
 
 void scheduler::balance_tick(sim_time t) {
   if (waiting_ == 0) return;
-  timers_.arm(balance_timer_, next_tick(t));
+  timers_.arm(balance_timer_, next_multiple(t, options_.tick));
   // Counted from the start of time, so that ticks which were left out change nothing.
   const auto number = static_cast<std::uint64_t>(t.ps() / options_.tick.ps());
   for (std::uint32_t i = 0; i < options_.cpus; ++i) {

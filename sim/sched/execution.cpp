@@ -17,6 +17,7 @@ void execution::attach(engine::thread& fiber) {
 void execution::wait(duration work) {
   const sim_time begin = fiber_->now();
   remaining_ = work;
+  work_ = work;
   spent_ = duration{};
   interrupted_ = duration{};
   from_ = std::max(from_, begin);
@@ -31,6 +32,7 @@ void execution::wait(duration work) {
 
 void execution::settle() {
   wait(std::exchange(pending_, duration{}));
+  user_ = duration{};
   from_ = fiber_->now();
 }
 

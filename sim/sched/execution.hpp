@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/engine/engine.hpp"
+#include "sim/engine/wide.hpp"
 #include "sim/sched/accounts.hpp"
 #include "sim/sched/timers.hpp"
 
@@ -28,6 +29,7 @@ class execution {
   /// Notes work.
   void run(account a, engine::duration d) {
     pending_ += d;
+    if (a == account::user) user_ += d;
     accounts_.book(a, d);
   }
   /// Does the noted work. Afterwards `fiber().now()` is the time, and every thread with an earlier
@@ -56,6 +58,17 @@ class execution {
   void interrupt(account a, engine::duration d);
 
   [[nodiscard]] bool running() const { return running_; }
+  /// CPU time that the present wait has spent by `t`, of `settle` or `spin`.
+  [[nodiscard]] engine::duration spent(engine::sim_time t) const {
+    return running_ && t > from_ ? spent_ + (t - from_) : spent_;
+  }
+  /// Parts of the work that the fiber does now, or has noted, in account `user`: of 1024.
+  [[nodiscard]] std::int64_t user_share() const {
+    const engine::duration all = waiting_ ? work_ : pending_;
+    if (all == engine::duration{}) return 0;
+    return static_cast<std::int64_t>(
+        static_cast<engine::wide>(user_.ps()) * 1024 / static_cast<engine::wide>(all.ps()));
+  }
   /// Complete when the fiber has settled last; else what is off the CPU now is missing.
   [[nodiscard]] const ledger& accounts() const { return accounts_; }
   /// Time off the CPU for `why` until `t`, with what is going on now.
@@ -68,6 +81,8 @@ class execution {
   engine::thread* fiber_ = nullptr;
   ledger accounts_;
   engine::duration pending_;
+  engine::duration user_;       // part of what is pending or being done
+  engine::duration work_;       // of the wait, in all
   engine::duration remaining_;  // of the wait, while off the CPU
   engine::duration spent_;      // of the wait, until the last `off`
   engine::duration interrupted_;  // part of what the wait spends

@@ -178,15 +178,11 @@ void scheduler::set_power(cpu_index c, bool on, sim_time t) {
   if (q.need_resched) reschedule(c, t);
 }
 
-sim_time scheduler::next_tick(sim_time t) const {
-  return sim_time{(t.ps() / options_.tick.ps() + 1) * options_.tick.ps()};
-}
-
 void scheduler::need_tick(cpu_index c, sim_time t) {
   const timer_id timer = queue(c).tick;
-  if (!timers_.armed(timer) && !queue(c).tick_missed) timers_.arm(timer, next_tick(t));
+  if (!timers_.armed(timer) && !queue(c).tick_missed) timers_.arm(timer, next_multiple(t, options_.tick));
   if (options_.balance && options_.cpus > 1 && !timers_.armed(balance_timer_))
-    timers_.arm(balance_timer_, next_tick(t));
+    timers_.arm(balance_timer_, next_multiple(t, options_.tick));
 }
 
 void scheduler::tick(cpu_index c, sim_time t) {
@@ -195,7 +191,7 @@ void scheduler::tick(cpu_index c, sim_time t) {
     q.tick_missed = true;
     return;
   }
-  if (q.queued != 0 || options_.always_tick) timers_.arm(q.tick, next_tick(t));
+  if (q.queued != 0 || options_.always_tick) timers_.arm(q.tick, next_multiple(t, options_.tick));
   if (q.current == nullptr) return;
   charge(c, t);
   if (q.queued != 0 && policy_->tick_preempts(c, *q.current)) reschedule(c, t);

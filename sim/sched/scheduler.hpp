@@ -110,7 +110,6 @@ class scheduler {
   [[nodiscard]] cpu_index select_new_cpu(const entity& e, cpu_index parent) const;
 
   // Ticks.
-  [[nodiscard]] engine::sim_time next_tick(engine::sim_time t) const;
   void need_tick(cpu_index c, engine::sim_time t);
   void tick(cpu_index c, engine::sim_time t);
 

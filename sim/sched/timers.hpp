@@ -61,4 +61,9 @@ class timers {
 inline constexpr engine::sim_time end_of_time{(std::int64_t{1} << (63 - engine::thread_id_bits)) -
                                               1};
 
+/// The first multiple of `period` after `t`.
+constexpr engine::sim_time next_multiple(engine::sim_time t, engine::duration period) {
+  return engine::sim_time{(t.ps() / period.ps() + 1) * period.ps()};
+}
+
 }  // namespace hvsim::sched
