@@ -2,6 +2,7 @@
 #include "guest_workloads/workload.hpp"
 
 #include "guest_workloads/dirty_log_perf_test.hpp"
+#include "guest_workloads/lock_torture.hpp"
 #include "guest_workloads/synthetic.hpp"
 #include "guest_workloads/trace.hpp"
 
@@ -12,6 +13,7 @@ std::vector<workload_entry> register_builtin_workloads() {
       dirty_log_perf_test(),
       synthetic(),
       trace(),
+      lock_torture(),
   };
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/guest/backend.hpp"
 
+#include <stdexcept>
+
 namespace hvsim::guest {
 
 using engine::microseconds;
@@ -41,6 +43,16 @@ backend hyper_v() {
   b.name = "hyper-v";
   b.spin = spin_exit::none;
   return b;
+}
+
+std::vector<std::string> backend_names() {
+  return {"kvm-arm64", "kvm-x86", "hyper-v"};
+}
+
+backend find_backend(const std::string& name) {
+  for (const backend& b : {kvm_arm64(), kvm_x86(), hyper_v()})
+    if (b.name == name) return b;
+  throw std::invalid_argument("no hypervisor " + name);
 }
 
 }  // namespace hvsim::guest

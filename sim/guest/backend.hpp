@@ -2,7 +2,10 @@
 // What a hypervisor does for, and to, a guest that waits: costs and habits.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/engine/units.hpp"
 
@@ -23,7 +26,8 @@ struct backend {
   engine::duration kick = engine::nanoseconds(1'500);         ///< pv_kick: exit with its work
   engine::duration ipi = engine::nanoseconds(1'500);          ///< sending a reschedule interrupt
   engine::duration halt = engine::nanoseconds(2'000);         ///< from the halt to asleep
-  engine::duration wake = engine::nanoseconds(4'000);  ///< from the wake-up of a sleeper to its entry
+  engine::duration wake =
+      engine::nanoseconds(4'000);  ///< from the wake-up of a sleeper to its entry
   engine::duration poll_wake = engine::nanoseconds(1'000);  ///< the same for one that polls
   engine::duration halt_poll_max;                           ///< longest halt polling; 0: none
   engine::duration halt_poll_start = engine::microseconds(10);
@@ -44,5 +48,9 @@ backend kvm_arm64();
 backend kvm_x86();
 /// Microsoft Hyper-V on x86 as Linux 4.19 saw it: idle by MSR GUEST_IDLE, kick by IPI.
 backend hyper_v();
+
+std::vector<std::string> backend_names();
+/// Throws std::invalid_argument for an unknown name.
+backend find_backend(const std::string& name);
 
 }  // namespace hvsim::guest

@@ -13,14 +13,11 @@ using sched::cpu_index;
 namespace {
 // Streams of the tasks' own draws.
 constexpr std::uint64_t stream_base = 0x300000000ULL;
+constexpr std::uint64_t noise_base = 0x400000000ULL;
 }  // namespace
 
 kernel::kernel(engine::engine& e, machine::machine& m, vm& v, const kernel_options& o)
-    : engine_(e),
-      vm_(v),
-      options_(o),
-      kind_(find_lock_kind(o.lock)),
-      shared_(m, v.vcpus()) {}
+    : engine_(e), vm_(v), options_(o), kind_(find_lock_kind(o.lock)), shared_(m, v.vcpus()) {}
 
 task& kernel::make(std::string name, sim_time begin, sched::cpu_range cpus, body what,
                    bool already_added) {
@@ -29,13 +26,14 @@ task& kernel::make(std::string name, sim_time begin, sched::cpu_range cpus, body
   task& t = *tasks_.back();
   t.allowed = cpus;
   t.random = engine::random_stream(options_.seed, stream_base + number);
+  t.noise = engine::random_stream(options_.seed, noise_base + number);
   alarms_.push_back(vm_.clock.add([this, &t](sim_time now) { vm_.guest.wake(t, t.cpu, now); }));
-  engine::thread& fiber = engine_.spawn(
-      std::move(name), begin,
-      [this, &t, begin, already_added, what = std::move(what)](engine::thread& self) {
-        if (!already_added) vm_.guest.add(t, cpu_index{t.allowed.first}, self.now());
-        live(t, begin, what);
-      });
+  engine::thread& fiber =
+      engine_.spawn(std::move(name), begin,
+                    [this, &t, begin, already_added, what = std::move(what)](engine::thread& self) {
+                      if (!already_added) vm_.guest.add(t, cpu_index{t.allowed.first}, self.now());
+                      live(t, begin, what);
+                    });
   t.exec.attach(fiber);
   return t;
 }

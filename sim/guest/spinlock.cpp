@@ -49,8 +49,8 @@ made make_queued(const std::string& name, lock_context& shared, const locks::pv_
 }
 
 made make_pv(const std::string& name, lock_context& shared, const locks::pv_options& pv) {
-  return std::make_unique<lock_of<locks::pv_qspinlock>>(name, shared, shared.nodes,
-                                                        shared.hash, ++shared.made, pv);
+  return std::make_unique<lock_of<locks::pv_qspinlock>>(name, shared, shared.nodes, shared.hash,
+                                                        ++shared.made, pv);
 }
 
 }  // namespace
@@ -78,7 +78,8 @@ void spinlock::unlock(task& t) {
 
 std::vector<lock_kind> register_builtin_guest_locks() {
   return {
-      {"test-and-set", "unfair; x86 guests without paravirtual locks", make_simple<locks::test_and_set>},
+      {"test-and-set", "unfair; x86 guests without paravirtual locks",
+       make_simple<locks::test_and_set>},
       {"ticket", "first come, first served over one word; Linux before 4.2",
        make_simple<locks::ticket>},
       {"qspinlock", "pending bit and MCS queue; waiters spin", make_queued},

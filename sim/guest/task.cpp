@@ -49,9 +49,8 @@ void task::end_steal(sim_time t) {
   if (!stolen_) return;
   stolen_ = false;
   const duration d = t - stolen_since_;
-  const duration in_user{static_cast<std::int64_t>(static_cast<engine::wide>(d.ps()) *
-                                                   static_cast<engine::wide>(stolen_user_share_) /
-                                                   1024)};
+  const duration in_user{static_cast<std::int64_t>(
+      static_cast<engine::wide>(d.ps()) * static_cast<engine::wide>(stolen_user_share_) / 1024)};
   stolen_user_ += in_user;
   stolen_system_ += d - in_user;
 }

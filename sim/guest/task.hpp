@@ -19,7 +19,7 @@ struct cpu_times {
 
 /// One fiber under both schedulers. It gets on while the guest's scheduler has chosen it and the
 /// host runs the vCPU of its CPU. Made by `kernel`.
-class task final : public sched::entity, public powered {
+class task final : public sched::entity {
  public:
   task(vm& machine, std::uint32_t number) : vm_(machine), number_(number) {}
 
@@ -27,7 +27,8 @@ class task final : public sched::entity, public powered {
   sched::execution exec;
   /// Above 0 the guest's scheduler leaves the task where it is.
   std::uint32_t preempt_count = 0;
-  engine::random_stream random;
+  engine::random_stream random;  ///< for what the task does
+  engine::random_stream noise;   ///< for costs that are never twice the same
 
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] vcpu_thread& vcpu() { return vm_.vcpu(cpu.value()); }
@@ -39,10 +40,16 @@ class task final : public sched::entity, public powered {
   void start(engine::sim_time t, engine::sim_time from) override;
   void stop(engine::sim_time t, sched::off_cpu reason) override;
   [[nodiscard]] bool preemptible() const override { return preempt_count == 0; }
-  void power_on(engine::sim_time t, engine::sim_time from) override;
-  void power_off(engine::sim_time t, sched::account why) override;
-  void power_off_because(engine::sim_time t, sched::account why) override;
-  [[nodiscard]] bool in_kernel() const override { return preempt_count != 0; }
+
+  // Called by its vCPU.
+  /// The vCPU runs again; the first instruction is at `from`.
+  void power_on(engine::sim_time t, engine::sim_time from);
+  /// The vCPU does not run; `why` is steal or halted.
+  void power_off(engine::sim_time t, sched::account why);
+  /// Still not, for another reason.
+  void power_off_because(engine::sim_time t, sched::account why);
+  /// In kernel mode, as an exit sees it: takes or has a spinlock.
+  [[nodiscard]] bool in_kernel() const { return preempt_count != 0; }
 
  private:
   void end_steal(engine::sim_time t);

@@ -19,6 +19,8 @@ using sched::account;
 
 namespace {
 
+constexpr std::uint32_t exit_spread_permille = 100;
+
 /// Moves a line to a core; it serves one core at a time. Returns when it is there.
 sim_time move_line(machine::machine& m, shared_line& l, engine::core_id to, sim_time now) {
   const sim_time there = std::max(now, l.place.free_at) + m.transfer_time(l.place.owner, to);
@@ -46,7 +48,8 @@ void task_port::set(word& w, std::uint32_t value) {
   const sim_time now = task_.exec.fiber().now();
   for (locks::watcher* x : w.line->watchers) {
     if (x->looks_at == &w && x->until.holds(value)) {
-      x->who->exec.poke(now, move_line(machine_, *w.line, core_of(*x->who, x->who->machine()), now) - now);
+      x->who->exec.poke(
+          now, move_line(machine_, *w.line, core_of(*x->who, x->who->machine()), now) - now);
     } else if (x->side.where == &w && x->side.until.holds(value)) {
       // Seen in the next iteration that looks there.
       const duration round = x->iteration * static_cast<std::int64_t>(x->side.period);
@@ -103,8 +106,7 @@ std::uint32_t task_port::fetch_add(word& w, std::uint32_t n) {
   return old;
 }
 
-spin_result task_port::spin_until(word& w, condition c, std::uint64_t iterations,
-                                  side_check side) {
+spin_result task_port::spin_until(word& w, condition c, std::uint64_t iterations, side_check side) {
   access(w);
   const backend& back = task_.machine().back;
   const bool bounded = iterations != locks::no_limit;
@@ -129,8 +131,8 @@ spin_result task_port::spin_until(word& w, condition c, std::uint64_t iterations
       next = std::min(next, round - over);
     }
     vcpu_thread& v = task_.vcpu();
-    const bool leaves = back.spin == spin_exit::pause_loop ||
-                        (back.spin == spin_exit::wfe && v.traps_wfe());
+    const bool leaves =
+        back.spin == spin_exit::pause_loop || (back.spin == spin_exit::wfe && v.traps_wfe());
     const duration window = std::max(v.spin_window, back.spin_iteration);
     if (leaves) next = std::min(next, window);
     const duration spent = task_.exec.spin(account::spin, next);
@@ -143,7 +145,9 @@ void task_port::leave_spin(duration window) {
   vm& m = task_.machine();
   vcpu_thread& v = task_.vcpu();
   ++v.wfe_exits;
-  task_.exec.run(account::exit, m.back.exit);
+  // Without a spread vCPUs that yield to each other fall into step and can keep a third one from
+  // ever finishing its context switch.
+  task_.exec.run(account::exit, task_.noise.perturb(m.back.exit, exit_spread_permille));
   if (m.back.spin_window_grows) v.spin_window = window * 2;
   if (!m.back.directed_yield) return;
   const sim_time now = task_.exec.now();

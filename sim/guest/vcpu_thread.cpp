@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/guest/task.hpp"
+
 namespace hvsim::guest {
 
 using engine::duration;
@@ -16,17 +18,26 @@ vcpu_thread::vcpu_thread(vm& owner, std::uint32_t index) : vm_(owner), index_(in
   interrupt_timer_ = vm_.clock.add([this](sim_time t) { wake(cpu, t); });
 }
 
-powered* vcpu_thread::task() const {
-  return dynamic_cast<powered*>(vm_.guest.current(guest_cpu()));
+task* vcpu_thread::running() const {
+  // A guest's scheduler has nothing but tasks.
+  return static_cast<task*>(vm_.guest.current(guest_cpu()));
 }
 
 void vcpu_thread::change(stretch next, sim_time t) {
   const duration d = t - since_;
   switch (now_in_) {
-    case stretch::guest: times_.guest += d; break;
-    case stretch::polling: times_.polling += d; break;
-    case stretch::asleep: times_.asleep += d; break;
-    case stretch::stolen: times_.stolen += d; break;
+    case stretch::guest:
+      times_.guest += d;
+      break;
+    case stretch::polling:
+      times_.polling += d;
+      break;
+    case stretch::asleep:
+      times_.asleep += d;
+      break;
+    case stretch::stolen:
+      times_.stolen += d;
+      break;
   }
   now_in_ = next;
   since_ = t;
@@ -36,10 +47,18 @@ vcpu_times vcpu_thread::times(sim_time t) const {
   vcpu_times r = times_;
   const duration d = t - since_;
   switch (now_in_) {
-    case stretch::guest: r.guest += d; break;
-    case stretch::polling: r.polling += d; break;
-    case stretch::asleep: r.asleep += d; break;
-    case stretch::stolen: r.stolen += d; break;
+    case stretch::guest:
+      r.guest += d;
+      break;
+    case stretch::polling:
+      r.polling += d;
+      break;
+    case stretch::asleep:
+      r.asleep += d;
+      break;
+    case stretch::stolen:
+      r.stolen += d;
+      break;
   }
   return r;
 }
@@ -55,21 +74,21 @@ void vcpu_thread::enter(sim_time t, sim_time from) {
   ready_ = false;
   vm_.clock.cancel(idle_timer_);
   change(stretch::guest, t);
-  if (powered* p = task()) p->power_on(t, from);
+  if (task* p = running()) p->power_on(t, from);
   vm_.guest.set_power(guest_cpu(), true, t);
 }
 
 void vcpu_thread::leave(sim_time t, account why) {
   powered_ = false;
   vm_.guest.set_power(guest_cpu(), false, t);
-  if (powered* p = task()) p->power_off(t, why);
+  if (task* p = running()) p->power_off(t, why);
 }
 
 void vcpu_thread::ready(sim_time t) {
   ready_ = true;
   was_asleep_ = true;
   change(stretch::stolen, t);
-  if (powered* p = task()) p->power_off_because(t, account::steal);
+  if (task* p = running()) p->power_off_because(t, account::steal);
 }
 
 void vcpu_thread::start(sim_time t, sim_time from) {
@@ -163,11 +182,7 @@ bool vcpu_thread::kick(sched::cpu_index from, sim_time t) {
 
 vm::vm(sched::timers& timers, sched::scheduler& host_scheduler, sched::scheduler& guest_scheduler,
        const backend& b, duration guest_tick)
-    : clock(timers),
-      host(host_scheduler),
-      guest(guest_scheduler),
-      back(b),
-      tick(guest_tick) {
+    : clock(timers), host(host_scheduler), guest(guest_scheduler), back(b), tick(guest_tick) {
   for (std::uint32_t v = 0; v < guest.cpus(); ++v)
     vcpus_.push_back(std::make_unique<vcpu_thread>(*this, v));
   guest.on_kick = [this](sched::cpu_index c, sim_time t) {
@@ -199,7 +214,7 @@ void vm::on_spin(vcpu_thread& me, bool in_kernel_only, sim_time t) {
     const std::uint32_t index = (last + i) % n;
     vcpu_thread& v = *vcpus_[index];
     if (!v.ready_to_run() || &v == &me || v.sleeping() != sleep_state::awake) continue;
-    const auto* p = dynamic_cast<const powered*>(guest.current(v.guest_cpu()));
+    const auto* p = static_cast<const task*>(guest.current(v.guest_cpu()));
     if (v.preempted() && in_kernel_only && (p == nullptr || !p->in_kernel())) continue;
     const bool eligible = !v.in_spin_loop || v.dy_eligible;
     if (v.in_spin_loop) v.dy_eligible = !v.dy_eligible;

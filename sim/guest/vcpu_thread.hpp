@@ -12,6 +12,7 @@
 
 namespace hvsim::guest {
 
+class task;
 class vm;
 
 /// Whether a vCPU sleeps.
@@ -27,19 +28,6 @@ struct vcpu_times {
   engine::duration polling;  ///< halted, on a CPU
   engine::duration asleep;   ///< halted, off the CPU
   engine::duration stolen;   ///< could run, the host ran others
-};
-
-/// What is a guest CPU's task to its vCPU: told when the vCPU gets or loses its CPU.
-class powered {
- public:
-  virtual ~powered() = default;
-  virtual void power_on(engine::sim_time t, engine::sim_time from) = 0;
-  /// `why`: steal or halted.
-  virtual void power_off(engine::sim_time t, sched::account why) = 0;
-  /// Still off, for another reason.
-  virtual void power_off_because(engine::sim_time t, sched::account why) = 0;
-  /// In kernel mode, as an exit sees it.
-  [[nodiscard]] virtual bool in_kernel() const = 0;
 };
 
 /// Entity of the host's scheduler; supplies the guest's scheduler with power. No fiber of its own:
@@ -102,7 +90,7 @@ class vcpu_thread final : public sched::entity {
   void halt_idle(engine::sim_time t);
   void adjust_polling(engine::duration halted);
   void change(stretch next, engine::sim_time t);
-  [[nodiscard]] powered* task() const;
+  [[nodiscard]] task* running() const;
 
   vm& vm_;
   std::uint32_t index_;

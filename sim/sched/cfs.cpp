@@ -43,8 +43,7 @@ duration cfs::slice(const entity& e, std::uint64_t others, std::uint32_t running
                               ? options_.min_granularity * static_cast<std::int64_t>(running)
                               : options_.latency;
   const auto total = static_cast<std::int64_t>(others + e.weight);
-  return std::max(options_.min_granularity,
-                  period * static_cast<std::int64_t>(e.weight) / total);
+  return std::max(options_.min_granularity, period * static_cast<std::int64_t>(e.weight) / total);
 }
 
 int cfs::lead(const entity& current, const entity& e) const {
@@ -72,8 +71,8 @@ void cfs::enqueue(cpu_index c, entity& e, enqueue_reason why, const entity* curr
                           q.min_vruntime + virtual_of(slice(e, others, running), e.weight));
   } else if (why == enqueue_reason::woken) {
     // Without weights, as place_entity has it.
-    s.vruntime = std::max(
-        s.vruntime, q.min_vruntime - virtual_of(options_.latency / 2, default_weight));
+    s.vruntime =
+        std::max(s.vruntime, q.min_vruntime - virtual_of(options_.latency / 2, default_weight));
   }
   q.waiting.insert(e);
   q.load += e.weight;

@@ -66,8 +66,8 @@ class execution {
   [[nodiscard]] std::int64_t user_share() const {
     const engine::duration all = waiting_ ? work_ : pending_;
     if (all == engine::duration{}) return 0;
-    return static_cast<std::int64_t>(
-        static_cast<engine::wide>(user_.ps()) * 1024 / static_cast<engine::wide>(all.ps()));
+    return static_cast<std::int64_t>(static_cast<engine::wide>(user_.ps()) * 1024 /
+                                     static_cast<engine::wide>(all.ps()));
   }
   /// Complete when the fiber has settled last; else what is off the CPU now is missing.
   [[nodiscard]] const ledger& accounts() const { return accounts_; }
@@ -81,13 +81,13 @@ class execution {
   engine::thread* fiber_ = nullptr;
   ledger accounts_;
   engine::duration pending_;
-  engine::duration user_;       // part of what is pending or being done
-  engine::duration work_;       // of the wait, in all
-  engine::duration remaining_;  // of the wait, while off the CPU
-  engine::duration spent_;      // of the wait, until the last `off`
+  engine::duration user_;         // part of what is pending or being done
+  engine::duration work_;         // of the wait, in all
+  engine::duration remaining_;    // of the wait, while off the CPU
+  engine::duration spent_;        // of the wait, until the last `off`
   engine::duration interrupted_;  // part of what the wait spends
-  engine::sim_time end_;        // of the wait, while on the CPU
-  engine::sim_time from_;       // begin of this stretch on the CPU
+  engine::sim_time end_;          // of the wait, while on the CPU
+  engine::sim_time from_;         // begin of this stretch on the CPU
   engine::sim_time off_since_;
   account off_why_ = account::blocked;
   bool running_ = false;

@@ -10,10 +10,11 @@ using engine::sim_time;
 
 scheduler::scheduler(timers& clock, std::unique_ptr<policy> rules, const scheduler_options& options)
     : timers_(clock), policy_(std::move(rules)), options_(options), queues_(options.cpus) {
-  const auto ms_per_tick = std::max<std::int64_t>(1, options_.tick.ps() / engine::milliseconds(1).ps());
+  const auto ms_per_tick =
+      std::max<std::int64_t>(1, options_.tick.ps() / engine::milliseconds(1).ps());
   if (options_.balance_interval == 0)
-    options_.balance_interval = std::max<std::uint32_t>(
-        1, options_.cpus / static_cast<std::uint32_t>(ms_per_tick));
+    options_.balance_interval =
+        std::max<std::uint32_t>(1, options_.cpus / static_cast<std::uint32_t>(ms_per_tick));
   for (std::uint32_t i = 0; i < options_.cpus; ++i) {
     queues_[i].tick = timers_.add([this, i](sim_time t) { tick(cpu_index{i}, t); });
     if (options_.always_tick) timers_.arm(queues_[i].tick, sim_time{} + options_.tick);
@@ -180,7 +181,8 @@ void scheduler::set_power(cpu_index c, bool on, sim_time t) {
 
 void scheduler::need_tick(cpu_index c, sim_time t) {
   const timer_id timer = queue(c).tick;
-  if (!timers_.armed(timer) && !queue(c).tick_missed) timers_.arm(timer, next_multiple(t, options_.tick));
+  if (!timers_.armed(timer) && !queue(c).tick_missed)
+    timers_.arm(timer, next_multiple(t, options_.tick));
   if (options_.balance && options_.cpus > 1 && !timers_.armed(balance_timer_))
     timers_.arm(balance_timer_, next_multiple(t, options_.tick));
 }

@@ -24,8 +24,8 @@ struct scheduler_options {
   bool balance = true;  ///< periodic and new-idle balancing between CPUs
   /// Ticks between two balancings of an idle CPU (in ms one per CPU of the domain); 0: cpus in ms.
   std::uint32_t balance_interval = 0;
-  std::uint32_t busy_factor = 16;                              ///< a busy CPU balances less often
-  engine::duration migration_cost = engine::microseconds(500); ///< hot for so long after it ran
+  std::uint32_t busy_factor = 16;                               ///< a busy CPU balances less often
+  engine::duration migration_cost = engine::microseconds(500);  ///< hot for so long after it ran
   std::uint32_t imbalance_percent = 117;
 };
 

@@ -16,25 +16,23 @@ duration second_waits(world& w, duration hold, const std::vector<std::uint32_t>&
   kernel& k = w.guest->os();
   spinlock& l = k.make_lock("l");
   duration waited;
-  k.start(
-      "holder", sim_time{},
-      [&](task& t) {
-        t.exec.run(account::kernel, microseconds(1));
-        l.lock(t);
-        t.exec.run(account::kernel, hold);
-        l.unlock(t);
-      },
-      {0, 1});
-  k.start(
-      "waiter", sim_time{},
-      [&](task& t) {
-        t.exec.run(account::kernel, microseconds(2));
-        const sim_time begin = t.exec.now();
-        l.lock(t);
-        waited = t.exec.now() - begin;
-        l.unlock(t);
-      },
-      {1, 1});
+  k.start("holder", sim_time{},
+          [&](task& t) {
+            t.exec.run(account::kernel, microseconds(1));
+            l.lock(t);
+            t.exec.run(account::kernel, hold);
+            l.unlock(t);
+          },
+          {0, 1});
+  k.start("waiter", sim_time{},
+          [&](task& t) {
+            t.exec.run(account::kernel, microseconds(2));
+            const sim_time begin = t.exec.now();
+            l.lock(t);
+            waited = t.exec.now() - begin;
+            l.unlock(t);
+          },
+          {1, 1});
   w.run(cores);
   CHECK(k.ended().total() == k.lifetimes());
   return waited;
@@ -42,8 +40,9 @@ duration second_waits(world& w, duration hold, const std::vector<std::uint32_t>&
 
 }  // namespace
 
-TEST_CASE("a lock holder that is preempted makes the waiter wait for the rest of its hold and for "
-          "what is stolen") {
+TEST_CASE(
+    "a lock holder that is preempted makes the waiter wait for the rest of its hold and for "
+    "what is stolen") {
   for (const char* lock : {"test-and-set", "ticket", "qspinlock"}) {
     CAPTURE(lock);
     world alone(2, 2, free_backend(), lock);
@@ -60,8 +59,7 @@ TEST_CASE("a lock holder that is preempted makes the waiter wait for the rest of
                       sim_time{} + nanoseconds(500));
     const duration waited = second_waits(crowded, milliseconds(20), {0, 1});
     CHECK(waited - undisturbed == milliseconds(16));
-    const vcpu_times life =
-        crowded.guest->machine().vcpu(0).times(sim_time{} + milliseconds(36));
+    const vcpu_times life = crowded.guest->machine().vcpu(0).times(sim_time{} + milliseconds(36));
     CHECK(life.stolen == milliseconds(16));
   }
 }
@@ -117,29 +115,27 @@ TEST_CASE("sleeping, waking and idle vCPUs") {
   task* sleeper = nullptr;
   std::vector<sim_time> woken;
   bool go = false;
-  sleeper = &k.start(
-      "sleeper", sim_time{},
-      [&](task& t) {
-        for (int i = 0; i < 3; ++i) {
-          t.exec.settle();
-          while (!go) k.sleep(t);
-          go = false;
-          woken.push_back(t.exec.now());
-        }
-      },
-      {0, 1});
+  sleeper = &k.start("sleeper", sim_time{},
+                     [&](task& t) {
+                       for (int i = 0; i < 3; ++i) {
+                         t.exec.settle();
+                         while (!go) k.sleep(t);
+                         go = false;
+                         woken.push_back(t.exec.now());
+                       }
+                     },
+                     {0, 1});
   std::vector<sim_time> sent;
-  k.start(
-      "waker", sim_time{},
-      [&](task& t) {
-        for (int i = 0; i < 3; ++i) {
-          t.exec.run(account::user, microseconds(100));
-          sent.push_back(t.exec.now());
-          go = true;
-          k.wake(t, *sleeper);
-        }
-      },
-      {1, 1});
+  k.start("waker", sim_time{},
+          [&](task& t) {
+            for (int i = 0; i < 3; ++i) {
+              t.exec.run(account::user, microseconds(100));
+              sent.push_back(t.exec.now());
+              go = true;
+              k.wake(t, *sleeper);
+            }
+          },
+          {1, 1});
   w.run({0, 1});
   CHECK(woken == sent);  // with costs of zero
   CHECK(k.ended().total() == k.lifetimes());

@@ -31,7 +31,8 @@ class task final : public entity {
 /// An engine with one CFS over some CPUs.
 struct host {
   explicit host(scheduler_options o)
-      : clock(machine), rules(std::make_unique<cfs>(o.cpus, cfs_options{})),
+      : clock(machine),
+        rules(std::make_unique<cfs>(o.cpus, cfs_options{})),
         sched(clock, std::move(rules), o) {}
 
   /// A task that is runnable from `begin` on, runs `body`, and leaves.

@@ -70,8 +70,8 @@ TEST_CASE("shares follow weights") {
   host h(one_cpu());
   task& heavy = h.spawn(
       "heavy", sim_time{}, [](task& t) { t.exec.run(account::user, milliseconds(300)); }, 2048);
-  task& light = h.spawn("light", sim_time{},
-                        [](task& t) { t.exec.run(account::user, milliseconds(300)); });
+  task& light =
+      h.spawn("light", sim_time{}, [](task& t) { t.exec.run(account::user, milliseconds(300)); });
   h.machine.run();
   // When the heavy one ends after 300 ms of its own, the light one has had half of that, within
   // one slice of 4 ms.

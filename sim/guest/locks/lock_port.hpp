@@ -75,7 +75,7 @@ concept lock_port = requires(P p, word& w, word* pointer, std::uint32_t v, condi
   { p.cpu() } -> std::convertible_to<cpu_number>;
   { p.load(w) } -> std::same_as<std::uint32_t>;
   /// Replaces the bits of the mask.
-  { p.store(w, v, v) };
+  {p.store(w, v, v)};
   /// Compares and replaces the bits of the mask: (word, expected, desired, mask). Returns the
   /// whole old word; it was exchanged if its masked bits equalled `expected`.
   { p.compare_exchange(w, v, v, v) } -> std::same_as<std::uint32_t>;
@@ -84,18 +84,19 @@ concept lock_port = requires(P p, word& w, word* pointer, std::uint32_t v, condi
   { p.fetch_or(w, v) } -> std::same_as<std::uint32_t>;
   { p.fetch_and(w, v) } -> std::same_as<std::uint32_t>;
   { p.fetch_add(w, v) } -> std::same_as<std::uint32_t>;
-  /// Looks at the word until the condition holds, for at most `n` iterations (`no_limit`: for ever).
+  /// Looks at the word until the condition holds, for at most `n` iterations (`no_limit`: for
+  /// ever).
   { p.spin_until(w, c, n) } -> std::same_as<spin_result>;
   { p.spin_until(w, c, n, s) } -> std::same_as<spin_result>;
   /// Sleeps as the hypervisor offers it (pv_wait), unless the masked bits differ from `value` at
   /// the last look: (word, value, mask). May return for no reason.
-  { p.halt_while(w, v, v) };
+  {p.halt_while(w, v, v)};
   /// Wakes the CPU from `halt_while`; kept for its next one if it does not sleep (pv_kick).
-  { p.kick(cpu_number{}) };
+  {p.kick(cpu_number{})};
   /// Whether the hypervisor says that the CPU is preempted (vcpu_is_preempted).
   { p.is_preempted(cpu_number{}) } -> std::same_as<bool>;
   /// Something that the kernel's lock_event counters count.
-  { p.count(e) };
+  {p.count(e)};
 };
 
 }  // namespace hvsim::guest::locks

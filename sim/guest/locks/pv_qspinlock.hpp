@@ -20,11 +20,11 @@ enum class stealing : std::uint8_t {
 /// Each rule by itself; the defaults are those of Linux 6.1.
 struct pv_options {
   stealing steal = stealing::hybrid;
-  bool wait_early = true;           ///< sleep when the waiter before does not run (4.5)
-  bool wait_early_preempted = false;///< and when its vCPU is preempted (4.10 to 5.3)
-  bool kick_at_promotion = false;   ///< wake the next head when it is promoted (4.2)
+  bool wait_early = true;             ///< sleep when the waiter before does not run (4.5)
+  bool wait_early_preempted = false;  ///< and when its vCPU is preempted (4.10 to 5.3)
+  bool kick_at_promotion = false;     ///< wake the next head when it is promoted (4.2)
   std::uint32_t spin_threshold = 1U << 15;
-  std::uint32_t check_period = 256; ///< PV_PREV_CHECK_MASK + 1
+  std::uint32_t check_period = 256;  ///< PV_PREV_CHECK_MASK + 1
 };
 
 struct pv_preset {
@@ -136,8 +136,7 @@ class pv_qspinlock {
       return p.spin_until(node.locked, promoted, options_.spin_threshold, halted).why;
     for (std::uint32_t i = 0; i < options_.spin_threshold; i += options_.check_period) {
       if (p.load(node.locked) == 0 && p.is_preempted(prev.cpu)) return spin_end::side;
-      const spin_end end =
-          p.spin_until(node.locked, promoted, options_.check_period, halted).why;
+      const spin_end end = p.spin_until(node.locked, promoted, options_.check_period, halted).why;
       if (end != spin_end::limit) return end;
     }
     return spin_end::limit;
