@@ -53,6 +53,9 @@ class guest_session {
   sched::scheduler host;
   std::vector<std::unique_ptr<guest::system>> guests;
   guest_outcome result;
+  std::string name = "run";  ///< of the phase that this session is in the results
+  /// Further runs of the same workload, each in a world of its own.
+  std::vector<std::unique_ptr<guest_session>> later;
   /// When the run will end at the latest, for a progress display; 0: unknown.
   engine::duration expected;
 

@@ -95,6 +95,39 @@ report::run_result convert(const workloads::session& s) {
   return r;
 }
 
+namespace {
+
+void add_time(std::vector<report::named_time>& sums, const report::named_time& t) {
+  for (report::named_time& s : sums)
+    if (s.name == t.name) {
+      s.time += t.time;
+      return;
+    }
+  sums.push_back(t);
+}
+
+void add_guest_phase(report::run_result& r, const workloads::guest_session& s,
+                     engine::fingerprint& print) {
+  report::phase_result run;
+  run.name = s.name;
+  run.time = s.result.end - engine::sim_time{};
+  for (auto& [name, value] : workloads::guest_counts(s))
+    if (value != 0) run.counts.push_back({name, value});
+  for (auto& [name, time] : workloads::vcpu_breakdown(s)) {
+    if (time == engine::duration{}) continue;
+    run.breakdown.push_back({name, time});
+    add_time(r.breakdown, run.breakdown.back());
+  }
+  r.total_time += run.time;
+  r.phases.push_back(std::move(run));
+  for (const auto& g : s.guests)
+    for (const auto& l : g->os().spinlocks())
+      if (l->stats().acquisitions() != 0) r.locks.push_back(convert_lock(l->stats()));
+  print.add(workloads::guest_fingerprint(s));
+}
+
+}  // namespace
+
 report::run_result convert(const workloads::guest_session& s) {
   report::run_result r;
   r.name = s.config.name;
@@ -102,22 +135,11 @@ report::run_result convert(const workloads::guest_session& s) {
   r.seed = static_cast<std::uint64_t>(s.config.values.integer("seed"));
   for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
   r.text = s.result.text;
-  report::phase_result run;
-  run.name = "run";
-  run.time = s.result.end - engine::sim_time{};
-  for (auto& [name, value] : workloads::guest_counts(s))
-    if (value != 0) run.counts.push_back({name, value});
-  for (auto& [name, time] : workloads::vcpu_breakdown(s))
-    if (time != engine::duration{}) run.breakdown.push_back({name, time});
-  r.total_time = run.time;
-  r.breakdown = run.breakdown;
-  r.phases.push_back(std::move(run));
-  for (const auto& g : s.guests) {
-    r.threads += g->machine().vcpus();
-    for (const auto& l : g->os().spinlocks())
-      if (l->stats().acquisitions() != 0) r.locks.push_back(convert_lock(l->stats()));
-  }
-  r.fingerprint = workloads::guest_fingerprint(s);
+  engine::fingerprint print;
+  add_guest_phase(r, s, print);
+  for (const auto& l : s.later) add_guest_phase(r, *l, print);
+  for (const auto& g : s.guests) r.threads += g->machine().vcpus();
+  r.fingerprint = print.value();
   return r;
 }
 
