@@ -135,6 +135,7 @@ report::run_result convert(const workloads::guest_session& s) {
   r.seed = static_cast<std::uint64_t>(s.config.values.integer("seed"));
   for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
   r.text = s.result.text;
+  for (const auto& [key, value] : s.result.numbers) r.numbers.push_back({key, value});
   engine::fingerprint print;
   add_guest_phase(r, s, print);
   for (const auto& l : s.later) add_guest_phase(r, *l, print);
