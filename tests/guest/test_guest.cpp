@@ -101,7 +101,9 @@ TEST_CASE("a directed yield lends no more than the wake-up granularity") {
   // into its first and spins through five of its own: a look of 2 us and an exit of 1 us each time.
   CHECK(plain.waited > microseconds(35'998));
   CHECK(plain.waited < microseconds(36'000));
-  CHECK(plain.exits == 6666);
+  // Exits vary by a tenth around 1 us, so their number by a fraction of a per cent around 6667.
+  CHECK(plain.exits > 6640);
+  CHECK(plain.exits < 6694);
   // Part of the spinner's slices goes to the holder, but never more than 1 ms ahead of its share.
   CHECK(yielding.waited < milliseconds(30));
   CHECK(yielding.waited > milliseconds(24));

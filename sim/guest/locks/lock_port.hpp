@@ -36,6 +36,9 @@ struct word {
 
 /// A word and the line it has for itself.
 struct lone_word {
+  lone_word() = default;
+  lone_word(const lone_word&) = delete;
+  lone_word& operator=(const lone_word&) = delete;
   shared_line line;
   word w{&line, 0};
 };
