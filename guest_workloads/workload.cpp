@@ -2,6 +2,8 @@
 #include "guest_workloads/workload.hpp"
 
 #include "guest_workloads/dirty_log_perf_test.hpp"
+#include "guest_workloads/lock_torture.hpp"
+#include "guest_workloads/reaim.hpp"
 #include "guest_workloads/synthetic.hpp"
 #include "guest_workloads/trace.hpp"
 
@@ -9,9 +11,7 @@ namespace hvsim::workloads {
 
 std::vector<workload_entry> register_builtin_workloads() {
   return {
-      dirty_log_perf_test(),
-      synthetic(),
-      trace(),
+      dirty_log_perf_test(), synthetic(), trace(), lock_torture(), reaim(),
   };
 }
 

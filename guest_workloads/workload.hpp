@@ -11,11 +11,16 @@
 
 namespace hvsim::workloads {
 
+class guest_session;
+
 /// One row of the workload registry.
 struct workload_entry {
   registry::workload_info info;
   /// Builds the guest in the session and runs it to its end. Throws std::runtime_error on failure.
-  std::function<void(session&)> run;
+  std::function<void(session&)> run{};
+  /// For workloads that need a guest kernel, instead of `run`: starts tasks, runs them to their end
+  /// and reports. Throws std::runtime_error on failure.
+  std::function<void(guest_session&)> run_guest{};
 };
 
 /// The registry: one line a workload.

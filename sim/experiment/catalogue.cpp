@@ -2,6 +2,7 @@
 #include "sim/experiment/catalogue.hpp"
 
 #include "guest_workloads/workload.hpp"
+#include "sim/guest/parameters.hpp"
 #include "sim/hypervisor/switches.hpp"
 #include "sim/machine/profile.hpp"
 
@@ -83,6 +84,7 @@ registry::catalogue builtin_catalogue() {
   registry::catalogue c;
   c.common = vm_parameters();
   for (auto& p : hypervisor::parameters()) c.common.push_back(std::move(p));
+  for (auto& p : guest::parameters()) c.common.push_back(std::move(p));
   c.costs = machine::cost_parameters();
   c.topology = machine::topology_parameters();
   for (auto& w : workloads::register_builtin_workloads()) c.workloads.push_back(std::move(w.info));

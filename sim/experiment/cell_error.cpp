@@ -23,6 +23,7 @@ std::optional<double> outside_percent(double simulated, const std::vector<double
   if (published.empty()) return std::nullopt;
   const auto [low, high] = std::minmax_element(published.begin(), published.end());
   if (simulated < *low) return error_percent(simulated, *low);
+  if (*high == 0) return std::nullopt;  // no error in percent of nothing
   if (simulated > *high) return error_percent(simulated, *high);
   return 0.0;
 }

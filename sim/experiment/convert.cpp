@@ -36,6 +36,21 @@ report::exit_result merge_exits(const workloads::session& s, const char* reason,
   return e;
 }
 
+report::lock_result convert_lock(const sync::lock_stats& l) {
+  report::lock_result out;
+  out.name = l.name();
+  out.type = l.type();
+  out.acquisitions = l.acquisitions();
+  out.contended = l.contended();
+  out.total_wait = l.wait().sum();
+  out.max_wait = l.wait().max();
+  out.total_hold = l.hold().sum();
+  out.max_hold = l.hold().max();
+  out.wait = summarise(l.wait());
+  out.hold = summarise(l.hold());
+  return out;
+}
+
 }  // namespace
 
 report::run_result convert(const workloads::session& s) {
@@ -63,21 +78,8 @@ report::run_result convert(const workloads::session& s) {
     for (std::size_t i = 0; i < engine::part_count; ++i) total[i] += p.parts[i];
   }
   r.breakdown = name_parts(total);
-  for (const sync::lock_stats* l : s.vm->lock_statistics()) {
-    if (l->acquisitions() == 0) continue;
-    report::lock_result out;
-    out.name = l->name();
-    out.type = l->type();
-    out.acquisitions = l->acquisitions();
-    out.contended = l->contended();
-    out.total_wait = l->wait().sum();
-    out.max_wait = l->wait().max();
-    out.total_hold = l->hold().sum();
-    out.max_hold = l->hold().max();
-    out.wait = summarise(l->wait());
-    out.hold = summarise(l->hold());
-    r.locks.push_back(std::move(out));
-  }
+  for (const sync::lock_stats* l : s.vm->lock_statistics())
+    if (l->acquisitions() != 0) r.locks.push_back(convert_lock(*l));
   for (auto& e : {merge_exits(s, "DABT_LOW", &vcpu::vcpu::data_aborts),
                   merge_exits(s, "IABT_LOW", &vcpu::vcpu::instruction_aborts)})
     if (e.samples != 0) r.exits.push_back(e);
@@ -89,6 +91,55 @@ report::run_result convert(const workloads::session& s) {
     print.add(static_cast<std::uint64_t>(v->cpu.thread->now().ps()));
   }
   print.add(static_cast<std::uint64_t>(s.main.thread->now().ps()));
+  r.fingerprint = print.value();
+  return r;
+}
+
+namespace {
+
+void add_time(std::vector<report::named_time>& sums, const report::named_time& t) {
+  for (report::named_time& s : sums)
+    if (s.name == t.name) {
+      s.time += t.time;
+      return;
+    }
+  sums.push_back(t);
+}
+
+void add_guest_phase(report::run_result& r, const workloads::guest_session& s,
+                     engine::fingerprint& print) {
+  report::phase_result run;
+  run.name = s.name;
+  run.time = s.result.end - engine::sim_time{};
+  for (auto& [name, value] : workloads::guest_counts(s))
+    if (value != 0) run.counts.push_back({name, value});
+  for (auto& [name, time] : workloads::vcpu_breakdown(s)) {
+    if (time == engine::duration{}) continue;
+    run.breakdown.push_back({name, time});
+    add_time(r.breakdown, run.breakdown.back());
+  }
+  r.total_time += run.time;
+  r.phases.push_back(std::move(run));
+  for (const auto& g : s.guests)
+    for (const auto& l : g->os().spinlocks())
+      if (l->stats().acquisitions() != 0) r.locks.push_back(convert_lock(l->stats()));
+  print.add(workloads::guest_fingerprint(s));
+}
+
+}  // namespace
+
+report::run_result convert(const workloads::guest_session& s) {
+  report::run_result r;
+  r.name = s.config.name;
+  r.config = s.config.effective();
+  r.seed = static_cast<std::uint64_t>(s.config.values.integer("seed"));
+  for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
+  r.text = s.result.text;
+  for (const auto& [key, value] : s.result.numbers) r.numbers.push_back({key, value});
+  engine::fingerprint print;
+  add_guest_phase(r, s, print);
+  for (const auto& l : s.later) add_guest_phase(r, *l, print);
+  for (const auto& g : s.guests) r.threads += g->machine().vcpus();
   r.fingerprint = print.value();
   return r;
 }

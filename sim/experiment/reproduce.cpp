@@ -68,6 +68,15 @@ std::vector<std::string> varied_keys(const published& paper, const published_tab
   return out;
 }
 
+/// What a cell shows of a run, in the table's unit.
+std::optional<double> value_of(const report::run_result& r, const published_table& table,
+                               std::int64_t scale) {
+  if (table.unit == table_unit::other) return report::find_number(r, table.time);
+  const auto time = report::find_time(r, table.time);
+  if (!time) return std::nullopt;
+  return in_unit(*time * scale, table.unit);
+}
+
 /// Where the result of one cell comes from: a run of the batch for each seed.
 struct planned_cell {
   std::size_t x;
@@ -122,9 +131,6 @@ class reproducer {
 
   void plan_table(std::size_t index, const std::string& placement) {
     const published_table& table = out_.paper.tables[index];
-    if (table.unit == table_unit::other)
-      throw config_error(fmt::format("table '{}' is in {}, which is no time: it cannot be run",
-                                     table.key, table.unit_name));
     reproduced_table result{index, placement, {}};
     for (std::size_t s = 0; s < table.series.size(); ++s) {
       // A correction adds fixed times, which do not shrink with the size.
@@ -182,17 +188,19 @@ class reproducer {
     std::vector<double> by_seed;
     for (std::size_t run : plan.runs) {
       if (!outcomes[run].result) continue;
-      const auto time = report::find_time(*outcomes[run].result, table.time);
-      if (!time) {
-        out_.failures.push_back(
-            fmt::format("{}: the workload reports no time '{}'", names_.at(run), table.time));
+      const auto value = value_of(*outcomes[run].result, table, scale);
+      if (!value) {
+        out_.failures.push_back(fmt::format("{}: the workload reports no {} '{}'", names_.at(run),
+                                            table.unit == table_unit::other ? "number" : "time",
+                                            table.time));
         continue;
       }
       if (run != plan.runs.front() || !compares_small_seeds(table, series))
-        by_seed.push_back(in_unit(*time * scale, table.unit));
+        by_seed.push_back(*value);
       if (run != plan.runs.front()) continue;
-      c.simulated = *time * scale;
-      c.value = in_unit(*c.simulated, table.unit);
+      if (const auto time = report::find_time(*outcomes[run].result, table.time))
+        c.simulated = *time * scale;
+      c.value = value;
       c.breakdown = largest_first(*outcomes[run].result, table.time);
     }
     c.run_errors.resize(out_.paper.runs.size());
@@ -203,6 +211,7 @@ class reproducer {
       const auto& value = series.values[r][c.x];
       if (!value) continue;
       all.push_back(value->value);
+      if (value->value == 0) continue;  // no error in percent of nothing
       c.run_errors[r] = error_percent(*c.value, value->value);
     }
     c.outside = outside_percent(*c.value, all);

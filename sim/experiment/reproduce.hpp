@@ -32,7 +32,7 @@ struct reproduce_options {
 struct reproduced_cell {
   std::size_t x = 0;  ///< index into published_table::xs
   cell_role role = cell_role::predicted;
-  std::optional<engine::duration> simulated;      ///< seed 1
+  std::optional<engine::duration> simulated;      ///< seed 1; absent if the table is of no times
   std::optional<double> value;                    ///< the same in the table's unit
   std::vector<std::optional<double>> run_errors;  ///< percent, by published run
   std::optional<double> outside;                  ///< percent outside the interval of the runs

@@ -27,6 +27,7 @@ json cell_json(const reproduction& r, const published_table& table, const publis
                const reproduced_cell& c) {
   json out = {{"x", table.xs[c.x]}, {"role", name_of(c.role)}};
   out["simulated_ps"] = c.simulated ? json(c.simulated->ps()) : json(nullptr);
+  if (c.value && !c.simulated) out["simulated"] = *c.value;
   out["published"] = json::object();
   out["error_percent"] = json::object();
   for (std::size_t i = 0; i < r.paper.runs.size(); ++i) {
@@ -84,13 +85,13 @@ std::string to_csv(const reproduction& r) {
     const published_table& table = r.paper.tables[t.table];
     for (const reproduced_series& s : t.series)
       for (const reproduced_cell& c : s.cells) {
-        if (!c.simulated) continue;
+        if (!c.value) continue;
         const published_value& value = *shown_value(table.series[s.series], c.x);
-        out += report::csv_line({table.key, table.series[s.series].key,
-                                 fmt::format("{}", table.xs[c.x]), value.text,
-                                 exact_text(*c.simulated, table.unit),
-                                 fmt::format("{:.2f}", error_percent(*c.value, value.value)),
-                                 std::string(name_of(c.role))});
+        out += report::csv_line(
+            {table.key, table.series[s.series].key, fmt::format("{}", table.xs[c.x]), value.text,
+             c.simulated ? exact_text(*c.simulated, table.unit) : fmt::format("{:.2f}", *c.value),
+             value.value == 0 ? "" : fmt::format("{:.2f}", error_percent(*c.value, value.value)),
+             std::string(name_of(c.role))});
       }
   }
   return out;
@@ -136,7 +137,9 @@ report::plot to_plot(const reproduction& r, const reproduced_table& t) {
   for (std::int64_t x : table.xs) p.x.ticks.push_back(static_cast<double>(x));
   p.x.min = p.x.ticks.front();
   p.x.max = p.x.ticks.back();
-  p.y = {table.unit == table_unit::milliseconds ? "milliseconds" : "seconds",
+  p.y = {table.unit == table_unit::milliseconds ? "milliseconds"
+         : table.unit == table_unit::seconds    ? "seconds"
+                                                : table.unit_name,
          axis_scale::log,
          {},
          {},
@@ -150,7 +153,8 @@ report::plot to_plot(const reproduction& r, const reproduced_table& t) {
                              colour,
                              {}};
     for (const reproduced_cell& c : s.cells)
-      if (c.value) line.points.emplace_back(static_cast<double>(table.xs[c.x]), *c.value);
+      if (c.value && *c.value > 0)
+        line.points.emplace_back(static_cast<double>(table.xs[c.x]), *c.value);
     if (!line.points.empty()) p.series.push_back(std::move(line));
     if (!series.corrects.empty()) continue;
     plot_mark mark = plot_mark::filled_circle;
@@ -158,7 +162,7 @@ report::plot to_plot(const reproduction& r, const reproduced_table& t) {
       report::plot_series points{
           fmt::format("{}, {}", series.label, r.paper.runs[i].label), mark, colour, {}};
       for (std::size_t x = 0; x < table.xs.size(); ++x)
-        if (series.values[i][x])
+        if (series.values[i][x] && series.values[i][x]->value > 0)
           points.points.emplace_back(static_cast<double>(table.xs[x]), series.values[i][x]->value);
       if (points.points.empty()) continue;
       p.series.push_back(std::move(points));

@@ -15,7 +15,8 @@ using report::align;
 
 /// A simulated value in the table's unit: 3 decimals of seconds, 1 of milliseconds.
 std::string value_text(const reproduced_cell& c, table_unit unit) {
-  if (!c.simulated) return "-";
+  if (!c.value) return "-";
+  if (!c.simulated) return fmt::format("{:.2f}", *c.value);
   return unit == table_unit::milliseconds
              ? report::time_in(*c.simulated, engine::milliseconds(1), 1)
              : report::time_in(*c.simulated, engine::seconds(1), 3);
@@ -120,7 +121,7 @@ std::string limits_text(const reproduction& r, const reproduced_table& t) {
   report::table out({{"series", align::left}, {table.x_name}, {"largest parts", align::left}});
   for (const reproduced_series& s : t.series)
     for (const reproduced_cell& c : s.cells)
-      if (c.simulated)
+      if (c.value)
         out.add({table.series[s.series].label, fmt::format("{}", table.xs[c.x]), limits_of(c)});
   if (out.rows().empty()) return {};
   return "  What limits it (share of the threads' time in the pass, idle time aside)\n" +

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "guest_workloads/workload.hpp"
 #include "sim/host/mm.hpp"
 #include "sim/machine/topology.hpp"
 
@@ -134,6 +135,25 @@ verdict frees_too_early(const scenario::scenario& s) {
   return "a planted bug: tables are freed while walkers may read them";
 }
 
+/// Workloads with a guest kernel; the others have no scheduler under their vCPUs.
+bool has_guest_kernel(const scenario::scenario& s) {
+  for (const auto& w : workloads::register_builtin_workloads())
+    if (w.info.name == s.workload) return static_cast<bool>(w.run_guest);
+  return false;
+}
+
+verdict host_cpus_exist(const scenario::scenario& s) {
+  if (!has_guest_kernel(s)) {
+    if (unsigned_value(s, "host.cpus") == 0) return {};
+    return "the vCPUs of this workload have a core each; only guest-kernel workloads are scheduled";
+  }
+  std::uint64_t cpus = unsigned_value(s, "host.cpus");
+  if (cpus == 0) cpus = unsigned_value(s, "vm.vcpus") * unsigned_value(s, "host.vms");
+  const std::uint64_t cores = unsigned_value(s, "machine.topology.cores");
+  if (cpus <= cores) return {};
+  return fmt::format("{} CPUs on a machine with {} cores", cpus, cores);
+}
+
 verdict sockets_divide(const scenario::scenario& s) {
   const std::uint64_t sockets = unsigned_value(s, "machine.topology.sockets");
   const std::uint64_t cores = unsigned_value(s, "machine.topology.cores");
@@ -167,6 +187,7 @@ std::vector<rule> builtin_rules() {
       {"hypervisor.collapse", collapse_fits},
       {"hypervisor.eager_split_chunk", split_chunk},
       {"vm.cores", cores_listed},
+      {"host.cpus", host_cpus_exist},
       {"machine.topology.sockets", sockets_divide},
       {"machine.features.tlb_l2_ways", tlb_sets},
       {"machine.features.tlb_l1_entries", tlb_l1},

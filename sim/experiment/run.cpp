@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "guest_workloads/guest_session.hpp"
 #include "guest_workloads/trace_file.hpp"
 #include "guest_workloads/workload.hpp"
 #include "sim/experiment/convert.hpp"
@@ -65,11 +66,27 @@ std::string diagnostic_of_file(const scenario::scenario& s, const char* what) {
   return scenario::to_line({s.where("workload.file"), "workload.file", what}) + "\n";
 }
 
+report::run_result run_guest(const workloads::workload_entry& w, const scenario::scenario& s,
+                             const run_options& options) {
+  workloads::guest_session session(s);
+  session.engine.set_stop_flag(options.stop);
+  if (options.progress)
+    session.engine.set_heartbeat([&session, &options] {
+      if (session.expected == engine::duration{}) return;
+      const engine::duration done = session.engine.current().now() - engine::sim_time{};
+      options.progress(std::min(
+          1.0, static_cast<double>(done.ps()) / static_cast<double>(session.expected.ps())));
+    });
+  w.run_guest(session);
+  return convert(session);
+}
+
 }  // namespace
 
 report::run_result run(const scenario::scenario& s, const run_options& options) {
   for (const workloads::workload_entry& w : workloads::register_builtin_workloads()) {
     if (w.info.name != s.workload) continue;
+    if (w.run_guest) return run_guest(w, s, options);
     workloads::session session(s, host_thread_tables());
     session.set_stop_flag(options.stop);
     if (options.progress) report_progress(session, options);

@@ -123,6 +123,18 @@ class reader {
     for (const auto& [name, v] : node_.items()) out.push_back({name, time_of(v, place(name))});
     return out;
   }
+  /// Members of an object that need not be there.
+  [[nodiscard]] std::vector<reported_number> numbers(const char* key) const {
+    std::vector<reported_number> out;
+    const auto it = node_.find(key);
+    if (it == node_.end()) return out;
+    if (!it->is_object()) throw input_error(place(key) + ": expected an object");
+    for (const auto& [name, v] : it->items()) {
+      if (!v.is_number()) throw input_error(place(key) + "." + name + ": expected a number");
+      out.push_back({name, v.get<double>()});
+    }
+    return out;
+  }
   [[nodiscard]] const json& node() const { return node_; }
 
   [[nodiscard]] std::string place(const std::string& key = {}) const {
@@ -224,6 +236,8 @@ nlohmann::ordered_json to_json(const run_result& r) {
                             {"label", t.label},
                             {"time_ps", t.time.ps()},
                             {"time_s", seconds_text(t.time)}});
+  if (!r.numbers.empty()) doc["numbers"] = json::object();
+  for (const auto& n : r.numbers) doc["numbers"][n.key] = n.value;
   doc["phases"] = json::array();
   for (const auto& p : r.phases)
     doc["phases"].push_back({{"name", p.name},
@@ -261,6 +275,7 @@ run_result from_json(const nlohmann::ordered_json& document) {
   doc.each("times", [&](const reader& t) {
     r.times.push_back({t.text("key"), t.text("label"), t.time("time_ps")});
   });
+  r.numbers = doc.numbers("numbers");
   doc.each("phases", [&](const reader& p) {
     r.phases.push_back({p.text("name"), p.time("time_ps"), p.object("counts").counts(),
                         p.object("breakdown_ps").times()});

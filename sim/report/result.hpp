@@ -73,6 +73,13 @@ struct reported_time {
   friend bool operator==(const reported_time&, const reported_time&) = default;
 };
 
+/// A number that the workload itself reports and that is no time.
+struct reported_number {
+  std::string key;  ///< "jobs_per_minute"
+  double value = 0;
+  friend bool operator==(const reported_number&, const reported_number&) = default;
+};
+
 struct provenance {
   std::string version, git, compiler, build_type, command_line, host;
   double wall_seconds = 0;
@@ -93,6 +100,7 @@ struct run_result {
   std::uint64_t table_bytes = 0;  ///< peak bytes of tables, bitmaps and host page state
   std::uint64_t guest_pages = 0;  ///< 4 KiB pages of test memory that were simulated
   std::vector<reported_time> times;
+  std::vector<reported_number> numbers;
   std::vector<std::string> text;  ///< the workload's own output, line by line
   std::vector<phase_result> phases;
   std::vector<named_time> breakdown;  ///< over the whole run; sums exactly to total_time * threads
@@ -106,6 +114,13 @@ struct run_result {
 inline std::optional<engine::duration> find_time(const run_result& r, const std::string& key) {
   for (const auto& t : r.times)
     if (t.key == key) return t.time;
+  return std::nullopt;
+}
+
+/// The number reported under `key`, or nullopt.
+inline std::optional<double> find_number(const run_result& r, const std::string& key) {
+  for (const auto& n : r.numbers)
+    if (n.key == key) return n.value;
   return std::nullopt;
 }
 

@@ -24,16 +24,18 @@ const registry::node* scenario::structure(std::string_view key) const {
 }
 
 std::vector<rule> generic_rules() {
-  return {{"vm.vcpus", [](const scenario& s) -> std::optional<std::string> {
-             if (!s.values.has("vm.vcpus") || !s.values.has("machine.topology.cores"))
-               return std::nullopt;
-             auto vcpus = s.values.integer("vm.vcpus");
-             auto cores = s.values.integer("machine.topology.cores");
-             if (vcpus <= cores) return std::nullopt;
-             return "impossible combination: " + std::to_string(vcpus) + " vCPUs on the machine '" +
-                    s.machine.name + "' with " + std::to_string(cores) +
-                    " cores; expected at most one vCPU a core";
-           }}};
+  return {
+      {"vm.vcpus", [](const scenario& s) -> std::optional<std::string> {
+         if (!s.values.has("vm.vcpus") || !s.values.has("machine.topology.cores"))
+           return std::nullopt;
+         auto vcpus = s.values.integer("vm.vcpus");
+         auto cores = s.values.integer("machine.topology.cores");
+         const bool scheduled = s.values.has("host.cpus") && s.values.integer("host.cpus") != 0;
+         if (vcpus <= cores || scheduled) return std::nullopt;
+         return "impossible combination: " + std::to_string(vcpus) + " vCPUs on the machine '" +
+                s.machine.name + "' with " + std::to_string(cores) +
+                " cores; expected at most one vCPU a core, or host.cpus for vCPUs that take turns";
+       }}};
 }
 
 }  // namespace hvsim::scenario

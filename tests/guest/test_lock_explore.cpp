@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each guest lock under every order of moves of three CPUs, to a depth.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "guest/explore_port.hpp"
+#include "sim/check/explorers.hpp"
+#include "sim/guest/locks/pv_qspinlock.hpp"
+#include "sim/guest/locks/qspinlock.hpp"
+#include "sim/guest/locks/test_and_set.hpp"
+#include "sim/guest/locks/ticket.hpp"
+
+using namespace guest_test;
+namespace check = hvsim::check;
+namespace engine = hvsim::engine;
+
+namespace {
+
+constexpr std::uint32_t cpus = 3;
+
+struct shared {
+  locks::queue_nodes nodes{cpus};
+  locks::pv_hash hash{cpus};
+};
+
+struct verdict {
+  std::uint64_t runs = 0;
+  std::uint64_t overlaps = 0;
+  std::uint64_t stuck = 0;
+  locks::lock_event_counts events{};
+  [[nodiscard]] std::uint64_t seen(locks::lock_event e) const {
+    return events[static_cast<std::size_t>(e)];
+  }
+};
+
+/// Three CPUs take the lock once each, the first one twice; every order of the first `depth` moves.
+template <class Make>
+verdict explore(std::size_t depth, Make make, planted bug = planted::nothing) {
+  verdict v;
+  check::exhaustive_explorer orders(depth);
+  do {
+    shared common;
+    auto lock = make(common);
+    explored_world world(cpus);
+    world.bug = bug;
+    engine::engine e(&orders);
+    int inside = 0;
+    for (std::uint32_t c = 0; c < cpus; ++c)
+      e.spawn("cpu" + std::to_string(c), engine::sim_time{}, [&, c](engine::thread& t) {
+        explore_port p(world, t, c);
+        for (std::uint32_t i = 0; i < (c == 0 ? 2U : 1U); ++i) {
+          lock.lock(p);
+          if (++inside != 1) ++v.overlaps;
+          t.sync();
+          --inside;
+          lock.unlock(p);
+        }
+        for (std::size_t i = 0; i < p.events.size(); ++i) v.events[i] += p.events[i];
+      });
+    try {
+      e.run();
+    } catch (const engine::deadlock_error&) {
+      ++v.stuck;
+    }
+    ++v.runs;
+  } while (orders.next_run());
+  return v;
+}
+
+locks::pv_options impatient(locks::pv_options o) {
+  o.spin_threshold = 1;
+  o.check_period = 1;
+  return o;
+}
+
+locks::pv_qspinlock pv(shared& s, const locks::pv_options& o) {
+  return locks::pv_qspinlock(s.nodes, s.hash, 1, impatient(o));
+}
+
+}  // namespace
+
+TEST_CASE("spinning locks exclude each other and let everybody through") {
+  const std::size_t depth = 11;
+  const verdict tas = explore(depth, [](shared&) { return locks::test_and_set(); });
+  CHECK(tas.runs > 1000);
+  CHECK(tas.overlaps == 0);
+  CHECK(tas.stuck == 0);
+  const verdict tickets = explore(depth, [](shared&) { return locks::ticket(); });
+  CHECK(tickets.runs > 1000);
+  CHECK(tickets.overlaps == 0);
+  CHECK(tickets.stuck == 0);
+  const verdict queued = explore(
+      depth, [](shared& s) { return locks::qspinlock(s.nodes, locks::qspinlock_options{1}); });
+  CHECK(queued.runs > 1000);
+  CHECK(queued.overlaps == 0);
+  CHECK(queued.stuck == 0);
+  CHECK(queued.seen(locks::lock_event::lock_pending) > 0);
+  CHECK(queued.seen(locks::lock_event::lock_slowpath) > 0);
+}
+
+TEST_CASE("the paravirtual lock of every kernel excludes, and nobody sleeps for ever") {
+  for (const locks::pv_preset& preset : locks::pv_presets()) {
+    CAPTURE(preset.kernel);
+    const verdict v = explore(9, [&](shared& s) { return pv(s, preset.options); });
+    CHECK(v.runs > 1000);
+    CHECK(v.overlaps == 0);
+    CHECK(v.stuck == 0);
+    CHECK(v.seen(locks::lock_event::pv_kick_unlock) > 0);
+    CHECK(v.seen(locks::lock_event::pv_wait_head) > 0);
+  }
+}
+
+TEST_CASE("a kick before the store that unlocks leaves a sleeper behind") {
+  const verdict v = explore(
+      9, [&](shared& s) { return pv(s, {}); }, planted::kick_before_store);
+  CHECK(v.stuck > 0);
+}
+
+TEST_CASE("a wait that does not look again sleeps through its kick") {
+  const verdict v = explore(
+      9, [&](shared& s) { return pv(s, {}); }, planted::wait_without_look);
+  CHECK(v.stuck > 0);
+}
