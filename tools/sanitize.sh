@@ -13,7 +13,7 @@ shift
 case $kind in
   address)
     flags=address,undefined
-    rooms=(engine sync machine mmu check hypervisor workloads scenario report experiment golden)
+    rooms=(engine sync machine sched mmu check guest hypervisor workloads scenario report experiment golden)
     ;;
   thread)
     # Host threads run engines of their own; what a fiber does is one host thread's business.
