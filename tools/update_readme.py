@@ -105,7 +105,7 @@ def results(r):
              for t in r.doc["tables"] for s in t["series"] for c in s["cells"]
              if float(c["seed_spread_percent"]) > 2]
     if r.doc["seeds"] > 1:
-        out += ["", f"Over {r.doc['seeds']} seeds " +
+        out += ["", f"Over {r.doc['seeds']} seeds, compared at 1/64 of the memory, " +
                 (f"these cells move by more than 2 %: {'; '.join(moved)}." if moved
                  else "no cell moves by more than 2 %.")]
     return "\n".join(out)
