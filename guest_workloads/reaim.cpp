@@ -67,7 +67,7 @@ void run_reaim(guest_session& s) {
 }
 
 std::vector<registry::parameter> reaim_parameters() {
-  constexpr double longest = 1e12;
+  static constexpr double longest = 1e12;
   const auto time = [](const char* key, const char* value, const char* help) {
     return registry::parameter{key, value_type::time, value, help, 0.0, longest, {}};
   };
