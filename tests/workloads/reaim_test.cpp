@@ -76,5 +76,6 @@ TEST_CASE("a row of the table") {
   CHECK(r.standard_deviation() == Approx(0.1632993));
   CHECK(r.deviation_percent() == Approx(13.608276));
   CHECK(r.job_timing_index() == 86);
-  CHECK(to_text(r) == "17      1.40     0.75    19.22   73585.71   4328.57    0.16     13.61    86");
+  CHECK(to_text(r) ==
+        "17      1.40     0.75    19.22   73585.71   4328.57    0.16     13.61    86");
 }
