@@ -213,9 +213,8 @@ thread* engine::next_thread() {
     return choose(chooser::no_thread);
   }
   if (ready_.top() == never) return nullptr;
-  const std::size_t id = ready_.top() & (max_threads - 1);
-  horizon_ = ready_.top_without(id);
-  return slots_[slot_of(id)].who;
+  horizon_ = 0;  // so that its first sync looks whether anybody else is left
+  return slots_[slot_of(ready_.top() & (max_threads - 1))].who;
 }
 
 void engine::dispatch_next() {

@@ -56,6 +56,25 @@ TEST_CASE("private work runs ahead until the next sync") {
   CHECK(order == strings{"a private", "b shared", "a shared"});
 }
 
+TEST_CASE("a lone thread notices that it is stopped, and that time has run out") {
+  const auto lone = [](std::atomic<bool>* stop, duration step) {
+    engine::engine e;
+    e.set_stop_flag(stop);
+    e.spawn(
+        "waits", sim_time{}, [](thread& t) { t.park(part::idle, "nobody"); }, true);
+    e.spawn("lone", sim_time{}, [step](thread& t) {
+      for (int i = 0; i < 100'000; ++i) {
+        t.advance(part::guest, step);
+        t.sync();
+      }
+    });
+    e.run();
+  };
+  std::atomic<bool> stop = true;
+  CHECK_THROWS_AS(lone(&stop, engine::microseconds(1)), engine::interrupted);
+  CHECK_THROWS_AS(lone(nullptr, engine::seconds(1)), engine::time_overflow);
+}
+
 TEST_CASE("park, wake and the accounts of both") {
   engine::engine e;
   thread* sleeper = nullptr;
