@@ -28,6 +28,7 @@ inline ended shell(const std::string& line, double interrupt_after = 0) {
   const std::string command = "cd '" HVSIM_SOURCE_DIR "' && " + line;
   const pid_t child = ::fork();
   if (child == 0) {
+    ::setsid();  // no terminal stops it
     if (std::freopen("/dev/null", "r", stdin) == nullptr ||
         std::freopen(dir.at("out").c_str(), "w", stdout) == nullptr ||
         std::freopen(dir.at("err").c_str(), "w", stderr) == nullptr)
