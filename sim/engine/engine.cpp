@@ -119,8 +119,8 @@ void engine::run() {
 }
 
 void engine::unwind(thread& t) {
+  if (t.done_) return;
   const fcontext_t context = slots_[slot_of(t.id_)].context;
-  if (context == nullptr || t.done_) return;
   unwinding_ = true;
   came_from_ = host_.get();
   current_ = &t;

@@ -23,14 +23,14 @@
 
 namespace hvsim::engine {
 
-/// A suspended execution: where its newest frames lie. Null while it runs and after it has ended.
+/// A suspended execution: where its newest frames lie. Stale while it runs and once it has ended.
 using boost::context::detail::fcontext_t;
 /// What a switch brings along: the context that was left, and a word for the one that is entered.
 using boost::context::detail::transfer_t;
 
 /// boost::context::detail::jump_fcontext in the shape of a call. Boost leaves by a jump to the
 /// saved address, after which every return instruction up to the fiber's first frame is predicted
-/// wrong on x86-64; here each call meets its return. Halves the time of a simulated fault.
+/// wrong on x86-64; here each call meets its return. A sixth more faults a second.
 #if defined(__x86_64__) && defined(__ELF__)
 extern "C" transfer_t hvsim_switch_context(fcontext_t to, void* word);
 inline transfer_t switch_context(fcontext_t to, void* word) {

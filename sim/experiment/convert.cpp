@@ -51,20 +51,26 @@ report::lock_result convert_lock(const sync::lock_stats& l) {
   return out;
 }
 
-}  // namespace
-
-report::run_result convert(const workloads::session& s) {
+template <class Session>
+report::run_result what_every_run_has(const Session& s) {
   report::run_result r;
   r.name = s.config.name;
   r.config = s.config.effective();
   r.seed = static_cast<std::uint64_t>(s.config.values.integer("seed"));
+  for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
+  r.text = s.result.text;
+  return r;
+}
+
+}  // namespace
+
+report::run_result convert(const workloads::session& s) {
+  report::run_result r = what_every_run_has(s);
   r.threads = static_cast<std::uint32_t>(s.vcpus.size()) + 1;
   r.faults = s.vm->fault_count();
   r.guest_pages = s.test_size.value() >> 12;
   r.table_bytes = s.tables.peak_bytes().value() + s.vm->bookkeeping_bytes().value() +
                   s.mm.table_bytes().value() + s.guest->memory_bytes().value();
-  for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
-  r.text = s.result.text;
   r.source.phase_seconds = s.result.host_seconds;
   std::array<engine::duration, engine::part_count> total{};
   for (const workloads::phase& p : s.result.phases) {
@@ -129,12 +135,7 @@ void add_guest_phase(report::run_result& r, const workloads::guest_session& s,
 }  // namespace
 
 report::run_result convert(const workloads::guest_session& s) {
-  report::run_result r;
-  r.name = s.config.name;
-  r.config = s.config.effective();
-  r.seed = static_cast<std::uint64_t>(s.config.values.integer("seed"));
-  for (const auto& t : s.result.times) r.times.push_back({t.key, t.label, t.time});
-  r.text = s.result.text;
+  report::run_result r = what_every_run_has(s);
   for (const auto& [key, value] : s.result.numbers) r.numbers.push_back({key, value});
   engine::fingerprint print;
   add_guest_phase(r, s, print);

@@ -24,17 +24,6 @@ inline constexpr std::uint64_t stride = 32;  // pages between two accesses
 inline const std::vector<std::string> kernels{
     "linux-5.17", "linux-6.1", "linux-5.18-rc2+parallel-rfc", "linux-6.2", "linux-6.12"};
 
-inline hvsim::scenario::scenario on_kernel(const std::string& kernel, words more = {}) {
-  words w{"vm.vcpus=2",
-          "workload.bytes_per_vcpu=1MiB",
-          "workload.overlap=true",
-          "workload.post_passes=1",
-          "workload.teardown=false",
-          "hypervisor.kernel=" + kernel};
-  w.insert(w.end(), more.begin(), more.end());
-  return simulate::scenario(w);
-}
-
 inline std::unique_ptr<engine::chooser> explorer(unsigned seed) {
   if (seed % 4 == 3) return std::make_unique<check::pct_explorer>(seed, 3, 30'000);
   return std::make_unique<check::random_explorer>(seed, seed % 4 == 0 ? 1 : 40);

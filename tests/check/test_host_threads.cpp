@@ -37,7 +37,7 @@ TEST_CASE("explored engines on several host threads", "[threads]") {
     jobs.push_back({1, [&switches, i](const auto&) {
                       mmu::table_memory memory(mmu::granule_4k);
                       const auto chooser = one_block::explorer(i / 2);
-                      one_block::world w(one_block::on_kernel("linux-6.2"), memory, chooser.get());
+                      one_block::world w(simulate::one_block("linux-6.2"), memory, chooser.get());
                       w.run();
                       switches[i] = w.session.engine.switches();
                     }});

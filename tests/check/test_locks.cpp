@@ -152,7 +152,7 @@ TEST_CASE("the locks of the fault path exclude and have one order") {
     for (unsigned seed = 0; seed <= 12; ++seed) {
       CAPTURE(seed);
       const auto chooser = seed == 0 ? nullptr : explorer(seed);  // 0: by the clock
-      world w(on_kernel(kernel), memory, chooser.get());
+      world w(simulate::one_block(kernel), memory, chooser.get());
       check::mutual_exclusion exclusion;
       check::lock_order order;
       check::watch_list all({&exclusion, &order});
@@ -168,7 +168,7 @@ TEST_CASE("a driver that takes mmap_lock under mmu_lock is found against the not
   mmu::table_memory memory(mmu::granule_4k);
   for (const bool explore : {true, false}) {
     const auto chooser = explore ? explorer(1) : nullptr;
-    world w(on_kernel("linux-6.2"), memory, chooser.get());
+    world w(simulate::one_block("linux-6.2"), memory, chooser.get());
     check::lock_order order;
     w.session.engine.observe(&order);
     sync::qrwlock of_another_vm(w.session.machine, "mmu_lock", line, line);

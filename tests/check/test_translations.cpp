@@ -132,7 +132,7 @@ TEST_CASE("the fault path replaces translations in order, uses none that is gone
       CAPTURE(seed);
       // Seed 0 runs by the clock.
       const auto chooser = seed == 0 ? nullptr : explorer(seed);
-      world w(on_kernel(kernel), memory, chooser.get());
+      world w(simulate::one_block(kernel), memory, chooser.get());
       check::break_before_make order(w.window());
       check::stale_translation stale(w.window());
       check::table_references references([&] { return mmu::verify(w.session.vm->tables()); });
@@ -155,7 +155,7 @@ TEST_CASE("TLBIs that stay on their core are found by both translation checkers"
   for (const bool explored : {true, false})
     for (const std::string& kernel : kernels) {
       CAPTURE(kernel, explored);
-      const auto planted = on_kernel(kernel, {"hypervisor.tlbi_scope=local"});
+      const auto planted = simulate::one_block(kernel, {"hypervisor.tlbi_scope=local"});
       const auto found = [&](auto make) {
         for (unsigned seed = 1; seed <= 20; ++seed) {
           const auto chooser = explored ? explorer(seed) : nullptr;
@@ -183,7 +183,7 @@ TEST_CASE("a reference to a table that is never dropped is found, and one that i
     for (const bool leak : {true, false}) {
       CAPTURE(explored, leak);
       const auto chooser = explored ? explorer(1) : nullptr;
-      world w(on_kernel("linux-6.2"), memory, chooser.get());
+      world w(simulate::one_block("linux-6.2"), memory, chooser.get());
       check::table_references references([&] { return mmu::verify(w.session.vm->tables()); });
       w.session.engine.observe(&references);
       bool done = false;

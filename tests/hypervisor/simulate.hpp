@@ -44,6 +44,18 @@ inline hvsim::scenario::scenario scenario(const words& sets) {
   return *parsed.value;
 }
 
+/// Two vCPUs on one 2 MiB block of memory that both walk.
+inline hvsim::scenario::scenario one_block(const std::string& kernel, const words& more = {}) {
+  words w{"vm.vcpus=2",
+          "workload.bytes_per_vcpu=1MiB",
+          "workload.overlap=true",
+          "workload.post_passes=1",
+          "workload.teardown=false",
+          "hypervisor.kernel=" + kernel};
+  w.insert(w.end(), more.begin(), more.end());
+  return scenario(w);
+}
+
 inline hvsim::report::run_result run(const words& sets) {
   return hvsim::experiment::run(scenario(sets));
 }

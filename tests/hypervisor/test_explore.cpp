@@ -21,17 +21,7 @@ constexpr std::uint64_t page = 4096;
 const std::vector<std::string> parallel_kernels{"linux-5.18-rc2+parallel-rfc", "linux-6.2",
                                                 "linux-6.12"};
 
-/// Two vCPUs on one 2 MiB block.
-scenario::scenario one_block(const std::string& kernel, words more = {}) {
-  words w{"vm.vcpus=2",
-          "workload.bytes_per_vcpu=1MiB",
-          "workload.overlap=true",
-          "workload.post_passes=1",
-          "workload.teardown=false",
-          "hypervisor.kernel=" + kernel};
-  w.insert(w.end(), more.begin(), more.end());
-  return simulate::scenario(w);
-}
+using simulate::one_block;
 
 std::unique_ptr<engine::chooser> explorer(unsigned seed) {
   if (seed % 4 == 3) return std::make_unique<check::pct_explorer>(seed, 3, 60'000);

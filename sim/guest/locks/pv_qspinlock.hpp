@@ -58,19 +58,11 @@ class pv_qspinlock {
  private:
   template <lock_port P>
   void queue(P& p) {
-    p.count(lock_event::lock_slowpath);
-    const cpu_number me = p.cpu();
-    const std::uint32_t index = nodes_.take(me);
-    if (index >= queue_nodes::per_cpu) {
-      p.count(lock_event::lock_no_node);
-      while (p.compare_exchange(word_.w, 0, q_locked, ~0U) != 0)
-        p.spin_until(word_.w, {~0U, 0, true}, no_limit);
-    } else {
+    lock_with_node(p, nodes_, word_.w, [&](cpu_number me, std::uint32_t index) {
       queue_node& node = nodes_.node(me, index);
       queue_nodes::prepare(node, me);
       if (!trylock(p)) queue_with(p, node, queue_nodes::encode(me, index));
-    }
-    nodes_.release(me);
+    });
   }
 
   /// pv_hybrid_queued_unfair_trylock, pv_queued_spin_steal_lock.

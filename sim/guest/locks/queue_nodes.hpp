@@ -67,4 +67,20 @@ class queue_nodes {
   std::unique_ptr<std::uint32_t[]> depth_;
 };
 
+/// The slow path of a queued lock: `wait(me, index)` takes the lock with the CPU's next node;
+/// without a node left, the lock is taken by trying.
+template <lock_port P, class F>
+void lock_with_node(P& p, queue_nodes& nodes, word& w, F&& wait) {
+  p.count(lock_event::lock_slowpath);
+  const cpu_number me = p.cpu();
+  const std::uint32_t index = nodes.take(me);
+  if (index >= queue_nodes::per_cpu) {
+    p.count(lock_event::lock_no_node);
+    while (p.compare_exchange(w, 0, q_locked, ~0U) != 0) p.spin_until(w, {~0U, 0, true}, no_limit);
+  } else {
+    wait(me, index);
+  }
+  nodes.release(me);
+}
+
 }  // namespace hvsim::guest::locks
