@@ -68,6 +68,7 @@ vcpu::vcpu(const shared_context& shared, engine::vcpu_id id, engine::core_id cor
       walk_step_(shared.machine->costs().walk_descriptor.mean),
       id_(id),
       tlb(geometry_of(shared.machine->features())),
+      batch(cpu, data_aborts, shared.fault_latency),
       run_ahead_(shared.machine->tlbi_shortest()) {
   cpu.core = core;
   cpu.random = engine::random_stream(shared.seed, id.value());
@@ -93,13 +94,13 @@ void vcpu::apply(const tlbi& op) {
 }
 
 inline void vcpu::apply_invalidations() {
-  if (seen_ != shared_.log->sequence()) [[unlikely]]
+  if (seen_ != visible_) [[unlikely]]
     catch_up();
 }
 
 void vcpu::catch_up() {
-  const std::uint64_t last = shared_.log->sequence();
-  if (last - seen_ > tlbi_log::capacity) {
+  const std::uint64_t last = visible_;
+  if (shared_.log->sequence() - seen_ > tlbi_log::capacity) {
     // Older ones are no longer listed; dropping everything includes them.
     tlb.invalidate_vmid(the_vmid);
     recent_.va_block = recent_.private_block = recent::none;
@@ -202,7 +203,7 @@ void vcpu::translate_in_full(engine::gva address, mmu::access_kind kind, mmu::tr
 inline bool vcpu::take_abort(engine::gva address, mmu::access_kind kind,
                              const mmu::translation& fault) {
   engine::thread& t = *cpu.thread;
-  const engine::sim_time begin = t.now();
+  trapped = t.now();
   abort_info info;
   info.instruction = kind == mmu::access_kind::execute;
   info.status = fault.status;
@@ -222,10 +223,15 @@ inline bool vcpu::take_abort(engine::gva address, mmu::access_kind kind,
   const bool again = shared_.host->handle_abort(*this, registers);
   t.advance(engine::part::trap, trap - trap / 2);
 
-  const engine::duration spent = t.now() - begin;
+  const std::uint64_t print = address.value() ^ registers.esr.esr() << 20;
+  const bool ahead = !batch.empty();
+  if (ahead) batch.close(print);
+  if (private_run_ == 0 || private_run_ == fault_batch::capacity || !batching_) end_private_run();
+  if (ahead) return again;
+  const engine::duration spent = t.now() - trapped;
   (info.instruction ? instruction_aborts : data_aborts).record(spent);
   if (again) shared_.fault_latency->record(spent);
-  t.print.add(address.value() ^ registers.esr.esr() << 20);
+  t.print.add(print);
   t.print.add(static_cast<std::uint64_t>(t.now().ps()));
   return again;
 }
@@ -234,13 +240,16 @@ void vcpu::access(engine::gva address, mmu::access_kind kind) {
   engine::thread& t = *cpu.thread;
   ++accesses;
   // Nobody else can change what a private chunk translates to. Another core's flush may drop the
-  // entry all the same; that it does so by this core's next sync at the latest costs at most a
-  // walk.
+  // entry all the same; that it does so only when the run of private faults ends saves at most a
+  // few walks.
   if (address.value() >> block_shift != recent_.private_block) {
+    end_private_run();
     // Nobody can have completed a TLBI before the horizon plus its shortest duration.
     if (t.now() > t.owner().horizon() + run_ahead_ || t.owner().exploring()) t.sync();
     if (shared_.privacy != nullptr) shared_.privacy->check_translation(t, run_ahead_);
+    visible_ = shared_.log->sequence();
   } else {
+    if (!batching_) visible_ = shared_.log->sequence();
     shared_.privacy->check_early(t, access::object::guest_memory, recent_.ipa);
   }
   apply_invalidations();
@@ -259,8 +268,12 @@ void vcpu::access_pages(engine::gva first, std::uint64_t count, mmu::access_kind
   constexpr std::uint64_t look_up = 1 << 14;
   for (std::uint64_t done = 0; done < count; cpu.thread->sync()) {
     const std::uint64_t stop = std::min(count, done + look_up);
+    end_private_run();
+    batching_ = true;
     for (; done < stop; ++done)
       access(engine::gva{first.value() + (done << mmu::granule_4k.page_shift)}, kind);
+    batching_ = false;
+    end_private_run();
   }
 }
 
@@ -274,8 +287,10 @@ void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::transla
         (address.value() >> block_shift == recent_.private_block && !found.s1ptw) ||
         (shared_.privacy != nullptr && shared_.privacy->private_to(id_, found.ipa));
     if (found.found == mmu::tlb_level::miss && !is_private) {
+      end_private_run();
       // Another thread may have changed the entry before this moment: look again in order.
       t.sync();
+      visible_ = shared_.log->sequence();
       apply_invalidations();
       translate(address, kind, found);
       if (found.ok()) break;

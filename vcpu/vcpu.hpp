@@ -13,6 +13,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/engine/histogram.hpp"
 #include "sim/machine/machine.hpp"
+#include "vcpu/fault_batch.hpp"
 #include "vcpu/syndrome.hpp"
 
 namespace hvsim::vcpu {
@@ -75,18 +76,6 @@ class hypervisor {
   virtual bool handle_abort(vcpu& v, const fault_registers& r) = 0;
 };
 
-/// Time between exits and entries for one exit reason.
-struct exit_stats {
-  std::uint64_t samples = 0;
-  engine::duration total{}, min{}, max{};
-  void record(engine::duration d) {
-    if (samples == 0 || d < min) min = d;
-    if (d > max) max = d;
-    total += d;
-    ++samples;
-  }
-};
-
 /// What the vCPUs of one VM share. Must outlive them; `private_chunks` may be null (nothing is
 /// private).
 struct shared_context {
@@ -121,10 +110,26 @@ class vcpu {
   /// AT S1E1R on an address: the IPA to which stage 1 translates it, or nothing if the walk fails.
   [[nodiscard]] std::optional<engine::ipa> at_s1e1r(engine::gva address);
 
+  /// Ends a run of private faults: takes the turns at locks of those that were handled ahead, and
+  /// looks for invalidations by others. Before anything for which the time matters.
+  void end_private_run() {
+    if (!batch.empty()) [[unlikely]]
+      trapped += batch.drain();
+    private_run_ = 0;
+    visible_ = shared_.log->sequence();
+  }
+
+  /// The abort that is handled now is one that may be handled ahead, whether it is or not: until a
+  /// run of them ends, invalidations by others are not looked for, so that it makes no difference.
+  void count_private_fault() { ++private_run_; }
+
   /// Executes one invalidation on this core's TLBs.
   void apply(const tlbi& op);
 
   [[nodiscard]] engine::vcpu_id id() const { return id_; }
+
+  /// When the abort that is handled now trapped.
+  engine::sim_time trapped;
 
   machine::cpu cpu;  ///< `thread` is set by the thread's body before the first access
   std::uint64_t accesses = 0;
@@ -149,7 +154,8 @@ class vcpu {
 
   // In the order in which a fault touches it, cache line by cache line.
   const shared_context& shared_;
-  std::uint64_t seen_ = 0;
+  std::uint64_t seen_ = 0;     // invalidations that this core's TLBs have followed,
+  std::uint64_t visible_ = 0;  // of those that it may know
   engine::duration access_time_;
   engine::duration walk_step_;
   engine::vcpu_id id_;
@@ -169,6 +175,7 @@ class vcpu {
  public:
   alignas(64) mmu::tlb tlb;
   exit_stats data_aborts, instruction_aborts;
+  fault_batch batch;
   engine::gva pc{};           ///< of the accessing instruction, for traces
   access_syndrome operand{};  ///< size and register of the accessing instruction
 
@@ -179,6 +186,8 @@ class vcpu {
   mmu::stage1 stage1_;
   mmu::walk_options options_;
   engine::duration run_ahead_;
+  bool batching_ = false;          // private faults may wait for the next one
+  std::uint32_t private_run_ = 0;  // how many there were
   // The last level 3 table of stage 1 that maps one run of pages: its page number, first entry.
   std::uint64_t linear_page_ = 0;
   mmu::descriptor linear_first_{};

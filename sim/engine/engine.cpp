@@ -9,7 +9,7 @@ namespace hvsim::engine {
 
 namespace {
 constexpr std::size_t stack_bytes = std::size_t{128} << 10;
-constexpr std::uint64_t housekeeping_mask = 0xffff;
+constexpr std::uint64_t housekeeping_mask = 0xfff;
 constexpr std::int64_t last_time = std::int64_t{1} << (63 - thread_id_bits);  // 9,007 s
 
 /// Id bits of a horizon at which no thread acts: that of no thread at all, or a limit.
@@ -39,7 +39,7 @@ engine::engine(chooser* explore)
     : chooser_(explore),
       unusual_(explore != nullptr),
       host_(new thread(*this, max_threads - 1, "host", sim_time{})) {
-  slots_.push_back({nullptr, host_.get()});
+  slots_.push_back({nullptr, host_.get(), nullptr, nullptr});
 }
 
 engine::~engine() {
@@ -59,7 +59,8 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   if (!daemon) ++live_;
   const boost::context::stack_context& stack = t.stack_.context();
   t.notes_.describe(stack);
-  slots_.push_back({boost::context::detail::make_fcontext(stack.sp, stack.size, first_entry), &t});
+  slots_.push_back({boost::context::detail::make_fcontext(stack.sp, stack.size, first_entry), &t,
+                    nullptr, nullptr});
   if (ready_.capacity() < threads_.size()) {
     ready_tree grown(threads_.size());
     for (const auto& other : threads_)
@@ -162,6 +163,60 @@ inline void engine::warm_up(const slot& s) const {
   for (int i = 0; i < stack_lines; ++i) __builtin_prefetch(stack + i * line, 1);
 }
 
+void thread::run(errand& e) {
+  do {
+    if (key() >= engine_->horizon_) {
+      engine_->run_errand(*this, e);
+      return;
+    }
+  } while (e.step(*this));
+}
+
+// Lets `id`, which is next, and those after it take their turns, until one needs its fiber. Whoever
+// the horizon names is known before a step has moved its thread, so that the host need not wait for
+// one step to begin with the next. Leaves the horizon of the thread that it returns.
+inline std::size_t engine::take_turns(std::size_t id) {
+  horizon_ = ready_.top_without(id);
+  for (;;) {
+    slot& s = slots_[slot_of(id)];
+    if (s.steps == nullptr) return id;
+    if (!s.steps->step(*s.who)) {
+      s.steps = nullptr;
+      return id;
+    }
+    const event_key key = s.who->key();
+    if (key < horizon_) continue;
+    std::size_t next = horizon_ & (max_threads - 1);
+    if (horizon_ == 0) [[unlikely]]
+      next = ready_.set(id, key) & (max_threads - 1);
+    else
+      ready_.set(id, key);
+    id = next;
+    horizon_ = ready_.top_without(id);
+  }
+}
+
+void engine::run_errand(thread& self, errand& e) {
+  if (unusual_) [[unlikely]] {
+    do self.sync();
+    while (e.step(self));
+    return;
+  }
+  slots_[slot_of(self.id_)].steps = &e;
+  std::size_t id = horizon_ & (max_threads - 1);
+  if (horizon_ != 0 && id != nobody) [[likely]]
+    ready_.set(self.id_, self.key());
+  else
+    id = ready_.set(self.id_, self.key()) & (max_threads - 1);
+  id = take_turns(id);
+  if (id == self.id_) {
+    run_on(self);
+    return;
+  }
+  warm_up(slots_[slot_of(horizon_ & (max_threads - 1))]);
+  switch_to(*slots_[slot_of(id)].who);
+}
+
 void engine::yield(thread& self) {
   if (unusual_) [[unlikely]] {
     yield_unusual(self);
@@ -179,7 +234,11 @@ void engine::yield(thread& self) {
       return;
     }
   }
-  horizon_ = ready_.top_without(id);
+  id = take_turns(id);
+  if (id == self.id_) [[unlikely]] {
+    run_on(self);
+    return;
+  }
   // Whoever is next after the next one will most likely run soon.
   warm_up(slots_[slot_of(horizon_ & (max_threads - 1))]);
   switch_to(*slots_[slot_of(id)].who);
@@ -214,7 +273,9 @@ thread* engine::next_thread() {
   }
   if (ready_.top() == never) return nullptr;
   horizon_ = 0;  // so that its first sync looks whether anybody else is left
-  return slots_[slot_of(ready_.top() & (max_threads - 1))].who;
+  const std::size_t id = take_turns(ready_.top() & (max_threads - 1));
+  horizon_ = 0;
+  return slots_[slot_of(id)].who;
 }
 
 void engine::dispatch_next() {

@@ -64,6 +64,20 @@ class chooser {
   static constexpr std::uint32_t no_thread = ~0U;
 };
 
+/// A thread's next shared steps, with only private time between them, that need no stack of their
+/// own: the engine carries them out at the thread's turns without switching to its fiber. What
+/// happens, and in which order, is the same as if the fiber had called `sync` before each step.
+class errand {
+ public:
+  /// Carries out the next step, at the time of `t` and with nobody earlier, and advances the clock
+  /// to the one after it. False: the fiber goes on now. Must not sync, park or throw; called on any
+  /// fiber of the engine.
+  virtual bool step(thread& t) = 0;
+
+ protected:
+  ~errand() = default;
+};
+
 /// A simulated thread. Only its own fiber calls the non-const members, except `engine::wake`.
 class alignas(64) thread {
  public:
@@ -96,6 +110,25 @@ class alignas(64) thread {
   /// Returns when no other thread can act before this one's time. Call before any read or write
   /// of state that another thread may touch.
   inline void sync();
+
+  /// Syncs, and carries out the steps of `e` until one returns false. The thread then has the turn,
+  /// as after `sync`.
+  void run(errand& e);
+
+  /// Does private work ahead of its time and returns how long it takes. The time is booked, but the
+  /// clock stands where it stood; `pass` moves it on. The work must not sync.
+  template <class F>
+  [[nodiscard]] duration measure(F&& work) {
+    const sim_time begin = now_;
+    work();
+    const duration spent = now_ - begin;
+    now_ = begin;
+    return spent;
+  }
+  /// Spends time that is booked already.
+  void pass(duration d) { now_ += d; }
+  /// Sets the clock back over private time, which `pass` must spend again.
+  void turn_back(sim_time t) { now_ = t; }
 
   /// Gives up the processor until another thread calls `engine::wake`; the time that passes is
   /// booked as `p`. `what` names the resource in a deadlock report (a string literal).
@@ -206,9 +239,13 @@ class engine {
   struct slot {  // what a switch needs, close together
     fcontext_t context = nullptr;
     thread* who = nullptr;
+    errand* steps = nullptr;  // what the thread does at its next turns, if not its fiber's
+    void* unused = nullptr;   // an even share of a cache line
   };
   [[nodiscard]] static std::size_t slot_of(std::uint64_t id) { return (id + 1) % max_threads; }
   void yield(thread& self);
+  void run_errand(thread& self, errand& e);
+  std::size_t take_turns(std::size_t id);
   void yield_unusual(thread& self);
   void run_on(thread& self);
   void warm_up(const slot& s) const;

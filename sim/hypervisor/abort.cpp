@@ -61,6 +61,9 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
   if (what.esr != r.esr.esr()) [[unlikely]]
     what = decode(r.esr);
   engine::ipa address = r.hpfar_el2.page();
+  // Everything that the way to user_mem_abort does for others to see.
+  if (!what.hpfar_valid || !config_.vgic) [[unlikely]]
+    v.end_private_run();
   if (!what.hpfar_valid) {
     t.advance(engine::part::fault_software, costs.at_translate.mean);
     const std::optional<engine::ipa> at = v.at_s1e1r(r.far);
@@ -80,6 +83,7 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
     what.counted_as = static_cast<std::uint16_t>(counters::row_of(classify(slot, r.esr)));
   }
   if (slot == nullptr) [[unlikely]] {
+    v.end_private_run();
     abort_outside_slots(v, what.counted_as);
     return false;
   }
@@ -87,6 +91,7 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
   abort a{address, *slot, what, privacy_.private_to(v.id(), address)};
   t.advance(engine::part::fault_software, costs.fault_software.draw(c.random));
   if (what.access_flag) [[unlikely]] {
+    v.end_private_run();
     access_fault(v, a);
   } else {
     user_mem_abort(v, mine, a);
@@ -205,6 +210,66 @@ engine::bytes vm::mapping_size(const abort& a, engine::hva address, unsigned pag
   return result;
 }
 
+// What a fault does to the tables, under mmu_lock and with the notifier sequence unchanged.
+inline mmu::stage2_result vm::change_tables(vcpu::vcpu& v, fault_state& mine, abort& a,
+                                            const host::host_page& page, bool writable,
+                                            bool read_side) {
+  machine::cpu& c = v.cpu;
+  engine::thread& t = *c.thread;
+  const decoded_abort& what = a.what;
+  t.advance(engine::part::fault_software, machine_.costs().fault_locked.draw(c.random));
+  const engine::hva address = a.slot.to_hva(a.address);
+  const engine::pfn frame{page.first.value() +
+                          ((address.value() & ((std::uint64_t{1} << page.page_shift) - 1)) >> 12)};
+  const engine::bytes size = a.slot.logging ? page_size : mapping_size(a, address, page.page_shift);
+  mmu::stage2_attributes prot;
+  prot.write = writable;
+  prot.execute = what.exec || machine_.features().dic;
+  const bool shared = read_side && sw_.tables.walker != mmu::walker_flavour::exclusive;
+  mmu::stage2_result result{};
+  if (shared) rcu_.read_lock(c);
+  {
+    table_port port(*this, c, &mine.cache, &v, a.is_private);
+    if (what.permission && size == s2_.geometry.g.size(what.lvl)) {
+      result = relax(port, a, prot, shared);
+    } else if (size > page_size) {
+      result = map_block(port, t, a, size, frame, prot, shared);
+    } else {
+      result = map_one_page(port, mine, a, frame, prot, shared);
+    }
+  }
+  if (shared) rcu_.read_unlock(c);
+  return result;
+}
+
+// Whether everything that the fault does between its lock steps is this vCPU's business alone: it
+// fills an empty entry of a level 3 table of a private chunk.
+bool vm::fills_private_entry(const fault_state& mine, const abort& a) const {
+  const std::uint64_t chunk = a.address.value() >> access::privacy_map::chunk_shift;
+  return a.is_private && mine.chunk == chunk && mine.epoch == structure_epoch_ &&
+         a.what.lvl == mmu::level::l3 && !a.what.permission && a.slot.logging &&
+         (a.slot.base.value() & (block_size.value() - 1)) == 0 && config_.vgic && may_work_ahead;
+}
+
+void vm::private_fault(vcpu::vcpu& v, fault_state& mine, abort& a, const host::host_page& page) {
+  machine::cpu& c = v.cpu;
+  engine::thread& t = *c.thread;
+  const machine::cost_table& costs = machine_.costs();
+  const bool read_side = sw_.mmu_lock == lock_kind::rwlock && sw_.fault_side == lock_side::read;
+  ++private_faults_;
+  counters_.add(event::gup);
+  const engine::duration lookup =
+      t.measure([&] { t.advance(engine::part::fault_software, costs.vma_lookup.mean); });
+  if (!sw_.mmap_lock) t.pass(lookup);
+  bool dirty = false;
+  v.batch.add(fault_steps_, v.trapped, t.measure([&] {
+    dirty = change_tables(v, mine, a, page, a.what.write, read_side) == mmu::stage2_result::ok &&
+            a.what.write;
+    if (dirty && sw_.dirty_inside_lock) mark_dirty(c, a.slot, a.address, true);
+  }));
+  if (dirty && !sw_.dirty_inside_lock) mark_dirty(c, a.slot, a.address, true);
+}
+
 inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   machine::cpu& c = v.cpu;
   engine::thread& t = *c.thread;
@@ -215,6 +280,19 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   if (mine.cache.pages < s2_.geometry.memcache_min() &&
       (!what.permission || (logging && what.write))) [[unlikely]]
     refill(c, mine.cache);
+
+  const engine::hva address = slot.to_hva(a.address);
+  std::optional<host::host_page> page = mm_.lookup(slot.vma, address);
+  if (page && fills_private_entry(mine, a)) [[likely]] {
+    v.count_private_fault();
+    // Whoever watches sees the steps in order.
+    if (t.owner().watcher() == nullptr && !on_abort) [[likely]] {
+      private_fault(v, mine, a, *page);
+      return;
+    }
+  } else {
+    v.end_private_run();
+  }
 
   std::uint64_t seq = 0;
   if (sw_.mmap_lock) {
@@ -229,8 +307,7 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   if (!sw_.seq_before_unlock || !sw_.mmap_lock) seq = notifier_seq_;
 
   counters_.add(event::gup);
-  const engine::hva address = slot.to_hva(a.address);
-  std::optional<host::host_page> page = mm_.lookup(slot.vma, address);
+  page = mm_.lookup(slot.vma, address);
   if (!page) [[unlikely]]
     page = mm_.fault_in(c, slot.vma, address, sw_.mmap_lock);
   const auto touch_page_count = [&] {
@@ -241,9 +318,6 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
                        engine::part::fault_software);
   };
   touch_page_count();
-  const unsigned page_shift = page->page_shift;
-  const engine::pfn frame{page->first.value() +
-                          ((address.value() & ((std::uint64_t{1} << page_shift) - 1)) >> 12)};
 
   const bool read_side = sw_.mmu_lock == lock_kind::rwlock &&
                          (sw_.fault_side == lock_side::read ||
@@ -257,26 +331,8 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   const engine::sim_time since = t.now();
   mmu::stage2_result result = mmu::stage2_result::again;
   const bool writable = what.write || !logging;
-  if (seq == notifier_seq_ && notifiers_in_progress_ == 0) [[likely]] {
-    t.advance(engine::part::fault_software, costs.fault_locked.draw(c.random));
-    const engine::bytes size = logging ? page_size : mapping_size(a, address, page_shift);
-    mmu::stage2_attributes prot;
-    prot.write = writable;
-    prot.execute = what.exec || machine_.features().dic;
-    const bool shared = read_side && sw_.tables.walker != mmu::walker_flavour::exclusive;
-    if (shared) rcu_.read_lock(c);
-    {
-      table_port port(*this, c, &mine.cache, &v, a.is_private);
-      if (what.permission && size == s2_.geometry.g.size(what.lvl)) {
-        result = relax(port, a, prot, shared);
-      } else if (size > page_size) {
-        result = map_block(port, t, a, size, frame, prot, shared);
-      } else {
-        result = map_one_page(port, mine, a, frame, prot, shared);
-      }
-    }
-    if (shared) rcu_.read_unlock(c);
-  }
+  if (seq == notifier_seq_ && notifiers_in_progress_ == 0) [[likely]]
+    result = change_tables(v, mine, a, *page, writable, read_side);
   const bool dirty = writable && result == mmu::stage2_result::ok;
   if (dirty && sw_.dirty_inside_lock) mark_dirty(c, slot, a.address, a.is_private);
   if (read_side) {

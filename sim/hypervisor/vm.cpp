@@ -29,6 +29,15 @@ vm::vm(engine::engine& e, machine::machine& m, host::mm& process, mmu::table_mem
   sw_.tables.dic = m.features().dic;
   sw_.tables.tlb_range = sw_.flush_by_range && m.features().tlbi_range;
   s2_ = mmu::make_stage2(tables, config.ipa_bits, sw_.tables);
+  if (sw_.mmap_lock)
+    fault_steps_.add_shared(process.mmap_lock().read_side(), false, m.costs().vma_lookup.mean);
+  if (sw_.mmu_lock == lock_kind::spinlock) {
+    fault_steps_.add_section(spinlock_.side());
+  } else if (sw_.fault_side == lock_side::read) {
+    fault_steps_.add_shared(rwlock_.read_side(), true, {});
+  } else {
+    fault_steps_.add_section(rwlock_.write_side());
+  }
 }
 
 vm::~vm() = default;
@@ -82,6 +91,8 @@ void vm::unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size) {
 }
 
 void vm::notifier_unmap(machine::cpu& c, engine::hva begin, engine::bytes size) {
+  if (private_faults_ != 0)
+    throw std::logic_error("an MMU notifier while faults are handled ahead (may_work_ahead)");
   counters_.add(event::unmap_gfn);
   lock_write(c);
   ++notifiers_in_progress_;

@@ -108,6 +108,10 @@ class vm final : public vcpu::hypervisor {
   /// Threads other than vCPUs may take tables away while vCPUs run (set by the main thread around
   /// such ioctls): upper table levels are then read with a sync.
   bool tables_may_vanish = false;
+  /// Faults of private chunks are handled ahead of the time of their locks. Clear it before the
+  /// vCPUs start if MMU notifiers may come while they run; otherwise notifier_unmap throws
+  /// std::logic_error once a fault was handled so.
+  bool may_work_ahead = true;
 
   /// Called for every abort with its registers and IPA before it is handled: the ftrace writer.
   std::function<void(const vcpu::vcpu&, const vcpu::fault_registers&, engine::ipa)> on_abort;
@@ -124,6 +128,12 @@ class vm final : public vcpu::hypervisor {
   }
   [[nodiscard]] decoded_abort decode(vcpu::syndrome s) const;
   void abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as);
+  [[nodiscard]] bool fills_private_entry(const fault_state& mine, const abort& a) const;
+  void private_fault(vcpu::vcpu& v, fault_state& mine, abort& a, const host::host_page& page);
+  [[gnu::always_inline]] inline mmu::stage2_result change_tables(vcpu::vcpu& v, fault_state& mine,
+                                                                 abort& a,
+                                                                 const host::host_page& page,
+                                                                 bool writable, bool read_side);
   [[gnu::always_inline]] inline void user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a);
   [[nodiscard]] engine::bytes mapping_size(const abort& a, engine::hva address,
                                            unsigned page_shift) const;
@@ -168,6 +178,8 @@ class vm final : public vcpu::hypervisor {
   std::uint64_t notifier_seq_ = 0;
   std::uint32_t notifiers_in_progress_ = 0;
   std::uint64_t faults_ = 0;
+  std::uint64_t private_faults_ = 0;  // handled ahead
+  vcpu::fault_steps fault_steps_;     // of a private fault
 };
 
 }  // namespace hvsim::hypervisor

@@ -36,15 +36,19 @@ class machine {
         topology_(p.shape),
         dram_(clear_demand(p.costs), clean_demand(p.costs), p.costs.dram_bandwidth,
               p.shape.cores + 1) {
-    const std::size_t n = topology_.cores();
-    transfer_.resize(n * n);
+    const std::uint32_t n = topology_.cores();
+    distance_.resize(std::size_t{n} * n);
+    transfer_.push_back(p.costs.line_local.mean);
     for (std::uint32_t a = 0; a < n; ++a)
-      for (std::uint32_t b = 0; b < n; ++b)
-        transfer_[a * n + b] = a == b
-                                   ? p.costs.line_local.mean
-                                   : p.costs.line_transfer.mean +
-                                         p.costs.line_hop.mean *
-                                             topology_.hops(engine::core_id{a}, engine::core_id{b});
+      for (std::uint32_t b = 0; b < n; ++b) {
+        if (a == b) continue;
+        const std::uint32_t hops = topology_.hops(engine::core_id{a}, engine::core_id{b});
+        while (transfer_.size() < hops + 2)
+          transfer_.push_back(p.costs.line_transfer.mean +
+                              p.costs.line_hop.mean *
+                                  static_cast<std::int64_t>(transfer_.size() - 1));
+        distance_[std::size_t{a} * n + b] = static_cast<std::uint16_t>(hops + 1);
+      }
   }
 
   [[nodiscard]] const profile& description() const { return profile_; }
@@ -55,7 +59,7 @@ class machine {
 
   /// Time for a line to get from one core to another; an atomic on it when they are the same.
   [[nodiscard]] engine::duration transfer_time(engine::core_id from, engine::core_id to) const {
-    return transfer_[from.value() * topology_.cores() + to.value()];
+    return transfer_[distance_[std::size_t{from.value()} * topology_.cores() + to.value()]];
   }
 
   /// An atomic read-modify-write: syncs, waits until the line can move, moves it. A line serves
@@ -111,7 +115,8 @@ class machine {
   profile profile_;
   topology topology_;
   bandwidth dram_;
-  std::vector<engine::duration> transfer_;
+  std::vector<std::uint16_t> distance_;     // of two cores, small to stay in the host's cache
+  std::vector<engine::duration> transfer_;  // by distance; 0 is one core
   engine::sim_time tlbi_free_at_;
 };
 

@@ -39,22 +39,32 @@ class fair_lock {
 
   void lock_exclusive(machine::cpu& c, lock_stats& stats) {
     c.thread->sync();
+    if (try_exclusive(c, stats)) [[likely]]
+      return;
     stats.acquired();
     const engine::sim_time arrived = c.thread->now();
-    if (exclusive_ || readers_ != 0 || !queue_.empty()) [[unlikely]] {
-      enqueue(c, true);
-      stats.waited(c.thread->now() - arrived);
+    enqueue(c, true);
+    stats.waited(c.thread->now() - arrived);
+    exclusive_since_ = c.thread->now();
+    taken(c, stats, true);
+  }
+
+  /// Takes the lock if that needs no sleep. The caller has synced.
+  [[gnu::always_inline]] bool try_exclusive(machine::cpu& c, lock_stats& stats) {
+    if (exclusive_ || readers_ != 0 || !queue_.empty()) [[unlikely]]
+      return false;
+    stats.acquired();
+    const engine::sim_time arrived = c.thread->now();
+    exclusive_ = true;
+    if (arrived >= free_at_) {
+      machine_.take_line(c, word_, line_part_);
     } else {
-      exclusive_ = true;
-      if (arrived >= free_at_) {
-        machine_.take_line(c, word_, line_part_);
-      } else {
-        take_by_value(c);
-        stats.waited(c.thread->now() - arrived);
-      }
+      take_by_value(c);
+      stats.waited(c.thread->now() - arrived);
     }
     exclusive_since_ = c.thread->now();
     taken(c, stats, true);
+    return true;
   }
 
   void unlock_exclusive(machine::cpu& c, lock_stats& stats) {
@@ -71,31 +81,45 @@ class fair_lock {
 
   void lock_shared(machine::cpu& c, lock_stats& stats) {
     c.thread->sync();
+    if (try_shared(c, stats)) [[likely]]
+      return;
     stats.acquired();
     const engine::sim_time arrived = c.thread->now();
-    if (exclusive_ || !queue_.empty()) [[unlikely]] {
-      enqueue(c, false);
-      stats.waited(c.thread->now() - arrived);
-      taken(c, stats, false);
-      return;
-    }
+    enqueue(c, false);
+    stats.waited(c.thread->now() - arrived);
+    taken(c, stats, false);
+  }
+
+  /// Takes the lock if that needs no sleep. The caller has synced.
+  [[gnu::always_inline]] bool try_shared(machine::cpu& c, lock_stats& stats) {
+    if (exclusive_ || !queue_.empty()) [[unlikely]]
+      return false;
+    stats.acquired();
+    const engine::sim_time arrived = c.thread->now();
     ++readers_;
+    const engine::sim_time queued_until = word_.free_at;
     if (arrived < free_at_) [[unlikely]] {
       take_by_value(c);
       stats.waited(c.thread->now() - arrived);
-      taken(c, stats, false);
-      return;
+    } else {
+      machine_.take_line(c, word_, line_part_);
+      if (queued_until > arrived) stats.waited(queued_until - arrived);
     }
-    const engine::sim_time queued_until = word_.free_at;
-    machine_.take_line(c, word_, line_part_);
-    if (queued_until > arrived) stats.waited(queued_until - arrived);
     taken(c, stats, false);
+    return true;
   }
 
   /// `since` is when the caller's lock_shared returned.
   void unlock_shared(machine::cpu& c, lock_stats& stats, engine::sim_time since) {
-    stats.held(c.thread->now() - since);
+    const engine::sim_time until = c.thread->now();
     c.thread->sync();
+    drop_shared(c, stats, until - since);
+  }
+
+  /// unlock_shared for a caller that has synced. `held` is how long it had the lock.
+  [[gnu::always_inline]] void drop_shared(machine::cpu& c, lock_stats& stats,
+                                          engine::duration held) {
+    stats.held(held);
     dropped(c, stats, false);
     machine_.take_line(c, word_, line_part_);
     --readers_;
@@ -104,6 +128,26 @@ class fair_lock {
       if (!queue_.empty()) [[unlikely]]
         hand_over(c);
     }
+  }
+
+  /// Takes (or drops) the lock shared, for a caller that has synced; as try_shared and drop_shared
+  /// without observers, but shaped so that the host need not guess which of the two it is. False:
+  /// the lock needs sleep, nothing was done.
+  [[gnu::always_inline]] bool shared_turn(machine::cpu& c, lock_stats& stats, bool take,
+                                          engine::duration held) {
+    const engine::sim_time arrived = c.thread->now();
+    const bool waiters = !queue_.empty();
+    if (take && (exclusive_ || waiters || arrived < free_at_)) [[unlikely]]
+      return try_shared(c, stats);
+    const engine::duration queued = word_.free_at - arrived;
+    machine_.take_line(c, word_, line_part_);
+    readers_ += take ? 1U : ~0U;
+    stats.taken_or_dropped(take, take ? queued : held);
+    if (readers_ == 0) [[unlikely]] {
+      free_at_ = c.thread->now();
+      if (waiters) hand_over(c);
+    }
+    return true;
   }
 
   /// Somebody waits: what rwlock_needbreak sees.

@@ -22,6 +22,15 @@ class lock_stats {
     wait_.record(d);
   }
   void held(engine::duration d) { hold_.record(d); }
+  /// `take`: acquired, and waited if `d` is positive; else held for `d`. Without branches on
+  /// `take`.
+  void taken_or_dropped(bool take, engine::duration d) {
+    acquisitions_ += take ? 1 : 0;
+    const bool waited_or_held = !take || d > engine::duration{};
+    if (!waited_or_held) return;
+    contended_ += take ? 1 : 0;
+    (take ? wait_ : hold_).record(d);
+  }
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// "spinlock", "rwlock:R", "rwlock:W", "rwsem:R": the words of perf.

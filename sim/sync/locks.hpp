@@ -8,6 +8,12 @@
 
 namespace hvsim::sync {
 
+/// One side of a lock, for callers that take and drop it turn by turn.
+struct lock_side {
+  fair_lock* lock = nullptr;
+  lock_stats* stats = nullptr;
+};
+
 /// Queued spinlock (Linux, kernel/locking/qspinlock.c): one owner, FIFO.
 class qspinlock {
  public:
@@ -15,6 +21,7 @@ class qspinlock {
       : core_(m, line, wait, "a spinlock"), stats_(name, "spinlock") {}
   void lock(machine::cpu& c) { core_.lock_exclusive(c, stats_); }
   void unlock(machine::cpu& c) { core_.unlock_exclusive(c, stats_); }
+  [[nodiscard]] lock_side side() { return {&core_, &stats_}; }
   [[nodiscard]] const lock_stats& stats() const { return stats_; }
   [[nodiscard]] const fair_lock& core() const { return core_; }
 
@@ -38,6 +45,8 @@ class qrwlock {
   void read_unlock(machine::cpu& c, engine::sim_time since) {
     core_.unlock_shared(c, read_stats_, since);
   }
+  [[nodiscard]] lock_side read_side() { return {&core_, &read_stats_}; }
+  [[nodiscard]] lock_side write_side() { return {&core_, &write_stats_}; }
   [[nodiscard]] const lock_stats& read_stats() const { return read_stats_; }
   [[nodiscard]] const lock_stats& write_stats() const { return write_stats_; }
   [[nodiscard]] const fair_lock& core() const { return core_; }
@@ -60,6 +69,7 @@ class rwsem {
   void up_read(machine::cpu& c, engine::sim_time since) {
     core_.unlock_shared(c, read_stats_, since);
   }
+  [[nodiscard]] lock_side read_side() { return {&core_, &read_stats_}; }
   void down_write(machine::cpu& c) { core_.lock_exclusive(c, write_stats_); }
   void up_write(machine::cpu& c) { core_.unlock_exclusive(c, write_stats_); }
   [[nodiscard]] const lock_stats& read_stats() const { return read_stats_; }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcpu/fault_batch.hpp"
+
+#include <utility>
+
+namespace hvsim::vcpu {
+
+void fault_batch::add(const fault_steps& steps, engine::sim_time trapped, engine::duration work) {
+  const engine::sim_time now = cpu_.thread->now();
+  if (count_ == 0) {
+    steps_ = &steps;
+    origin_ = last_ = now;
+  }
+  fault& f = faults_[count_++];
+  f.gap = now - std::exchange(last_, now);
+  f.since_trap = now - trapped;
+  f.work = work;
+}
+
+void fault_batch::close(std::uint64_t print) {
+  fault& f = faults_[count_ - 1];
+  f.after = cpu_.thread->now() - last_;
+  f.print = print;
+}
+
+bool fault_batch::step(engine::thread& t) {
+  const fault_steps::one& s = (*steps_)[next_step_];
+  const engine::duration work = work_of(s);
+  if (s.kind == fault_steps::what::section) {
+    if (!s.side.lock->try_exclusive(cpu_, *s.side.stats)) [[unlikely]]
+      return false;
+    t.pass(work);
+    s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
+  } else {
+    const bool take = s.kind == fault_steps::what::take;
+    if (!s.side.lock->shared_turn(cpu_, *s.side.stats, take, work)) [[unlikely]]
+      return false;
+    t.pass(take ? work : engine::duration{});
+  }
+  return ++next_step_ != steps_->size() || next_fault(t);
+}
+
+// Ends a fault. Whether another one follows.
+inline bool fault_batch::next_fault(engine::thread& t) {
+  const fault& f = faults_[now_at_];
+  const engine::sim_time over = t.now() + f.after;
+  const engine::duration spent = over - trapped_;
+  exits_.record(spent);
+  latency_->record(spent);
+  t.print.add(f.print);
+  t.print.add(static_cast<std::uint64_t>(over.ps()));
+  next_step_ = 0;
+  if (++now_at_ == count_) return false;
+  const fault& next = faults_[now_at_];
+  t.pass(next.gap);
+  trapped_ = t.now() - next.since_trap;
+  return true;
+}
+
+// A lock that needs sleep needs the fiber.
+void fault_batch::take_asleep(const fault_steps::one& s) {
+  engine::thread& t = *cpu_.thread;
+  if (s.kind == fault_steps::what::section) {
+    s.side.lock->lock_exclusive(cpu_, *s.side.stats);
+    t.pass(work_of(s));
+    s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
+  } else {
+    s.side.lock->lock_shared(cpu_, *s.side.stats);
+    t.pass(work_of(s));
+  }
+  if (++next_step_ == steps_->size()) (void)next_fault(t);
+}
+
+engine::duration fault_batch::drain() {
+  if (count_ == 0) return {};
+  engine::thread& t = *cpu_.thread;
+  const engine::sim_time ahead = t.now();
+  t.turn_back(origin_);
+  trapped_ = origin_ - faults_[0].since_trap;
+  now_at_ = 0;
+  next_step_ = 0;
+  for (t.run(*this); now_at_ != count_; t.run(*this)) {
+    take_asleep((*steps_)[next_step_]);
+    if (now_at_ == count_) break;
+  }
+  t.pass(ahead - last_);
+  count_ = 0;
+  return t.now() - ahead;
+}
+
+}  // namespace hvsim::vcpu

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of one vCPU that are handled ahead of the time of their locks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "sim/engine/engine.hpp"
+#include "sim/engine/histogram.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/sync/locks.hpp"
+
+namespace hvsim::vcpu {
+
+/// Time between exits and entries for one exit reason.
+struct exit_stats {
+  std::uint64_t samples = 0;
+  engine::duration total{}, min{}, max{};
+  void record(engine::duration d) {
+    if (samples == 0 || d < min) min = d;
+    if (d > max) max = d;
+    total += d;
+    ++samples;
+  }
+};
+
+/// What a fault in a private chunk does to locks, in order: the same for all vCPUs of a VM.
+class fault_steps {
+ public:
+  enum class what : std::uint8_t {
+    take,    ///< the lock, shared; then the thread works
+    drop,    ///< the lock, shared, after that work
+    section  ///< takes the lock exclusively, works, drops it
+  };
+  struct one {
+    what kind = what::take;
+    bool work_of_fault = false;  ///< as long as the fault says; else for `work`
+    engine::duration work;
+    sync::lock_side side;
+  };
+
+  void add_shared(sync::lock_side lock, bool work_of_fault, engine::duration work) {
+    list_[count_++] = {what::take, work_of_fault, work, lock};
+    list_[count_++] = {what::drop, work_of_fault, work, lock};
+  }
+  void add_section(sync::lock_side lock) { list_[count_++] = {what::section, true, {}, lock}; }
+
+  [[nodiscard]] const one& operator[](std::uint32_t i) const { return list_[i]; }
+  [[nodiscard]] std::uint32_t size() const { return count_; }
+
+ private:
+  std::array<one, 4> list_{};
+  std::uint32_t count_ = 0;
+};
+
+/// In a private chunk everything that a fault does between its lock steps concerns nobody else. So
+/// the vCPU's fiber does it ahead of its time, fault after fault, and leaves behind what the locks
+/// need to know. `drain` then sets the thread's clock back and takes the locks' turns in the order
+/// of virtual time, without the fiber.
+///
+/// While a batch is open the thread's clock leaves out the locks and the work under them; only
+/// differences of it mean anything. One per vCPU, used by its fiber.
+class fault_batch final : public engine::errand {
+ public:
+  /// Faults that a batch holds.
+  static constexpr std::uint32_t capacity = 32;
+
+  fault_batch(machine::cpu& c, exit_stats& exits, engine::histogram* const& latency)
+      : cpu_(c), exits_(exits), latency_(latency) {}
+
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+
+  /// The next fault is at its first step. It trapped at `trapped` by the thread's clock and works
+  /// for `work` under its lock, booked already.
+  void add(const fault_steps& steps, engine::sim_time trapped, engine::duration work);
+  /// The last fault is over by the thread's clock; `print` is its part of the fingerprint.
+  void close(std::uint64_t print);
+
+  /// Takes the turns of all faults. Returns by how much that has moved the clock on.
+  engine::duration drain();
+
+  bool step(engine::thread& t) override;
+
+ private:
+  struct fault {
+    engine::duration gap;         ///< from the last step of the fault before
+    engine::duration since_trap;  ///< until the first step
+    engine::duration work;
+    engine::duration after;  ///< from the last step to the guest
+    std::uint64_t print = 0;
+  };
+  bool next_fault(engine::thread& t);
+  void take_asleep(const fault_steps::one& s);
+  [[nodiscard]] engine::duration work_of(const fault_steps::one& s) const {
+    return s.work_of_fault ? faults_[now_at_].work : s.work;
+  }
+
+  machine::cpu& cpu_;
+  const fault_steps* steps_ = nullptr;
+  std::uint32_t count_ = 0;
+  std::uint32_t now_at_ = 0;  // fault and step whose turn is next
+  std::uint32_t next_step_ = 0;
+  engine::sim_time trapped_;  // of the fault, in real time
+  engine::sim_time origin_;   // of the batch: the first step
+  engine::sim_time last_;     // the last fault's steps, by the thread's clock
+  exit_stats& exits_;
+  engine::histogram* const& latency_;
+  std::array<fault, capacity> faults_{};
+};
+
+}  // namespace hvsim::vcpu
