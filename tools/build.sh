@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Configures and builds into a folder of its own below build/.
 #   tools/build.sh NAME [CMAKE-OPTION...] -- TARGET...
-# CXX picks the compiler; ccache is used where it is installed.
+# CXX picks the compiler; ccache is used where it is installed, precompiled headers where it is not.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -16,6 +16,8 @@ done
 [ "${1-}" != -- ] || shift
 if command -v ccache >/dev/null; then
   options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+else
+  options+=(-DHVSIM_PCH=ON)
 fi
 
 folder=$root/build/$name
