@@ -14,7 +14,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
   shift
 done
 [ "${1-}" != -- ] || shift
-if command -v ccache >/dev/null; then
+if command -v ccache >/dev/null && [ -z "${CCACHE_DISABLE-}" ]; then
   options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 else
   options+=(-DHVSIM_PCH=ON)

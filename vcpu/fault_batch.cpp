@@ -25,23 +25,25 @@ void fault_batch::close(std::uint64_t print) {
 
 bool fault_batch::step(engine::thread& t) {
   const fault_steps::one& s = (*steps_)[next_step_];
+  if (s.kind == fault_steps::what::section) return section(t, s);
+  const bool take = s.kind == fault_steps::what::take;
   const engine::duration work = work_of(s);
-  if (s.kind == fault_steps::what::section) {
-    if (!s.side.lock->try_exclusive(cpu_, *s.side.stats)) [[unlikely]]
-      return false;
-    t.pass(work);
-    s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
-  } else {
-    const bool take = s.kind == fault_steps::what::take;
-    if (!s.side.lock->shared_turn(cpu_, *s.side.stats, take, work)) [[unlikely]]
-      return false;
-    t.pass(take ? work : engine::duration{});
-  }
+  if (!s.side.lock->shared_turn(cpu_, *s.side.stats, take, work)) [[unlikely]]
+    return false;
+  t.pass(take ? work : engine::duration{});
+  return ++next_step_ != steps_->size() || next_fault(t);
+}
+
+[[gnu::noinline]] bool fault_batch::section(engine::thread& t, const fault_steps::one& s) {
+  if (!s.side.lock->try_exclusive(cpu_, *s.side.stats)) [[unlikely]]
+    return false;
+  t.pass(work_of(s));
+  s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
   return ++next_step_ != steps_->size() || next_fault(t);
 }
 
 // Ends a fault. Whether another one follows.
-inline bool fault_batch::next_fault(engine::thread& t) {
+bool fault_batch::next_fault(engine::thread& t) {
   const fault& f = faults_[now_at_];
   const engine::sim_time over = t.now() + f.after;
   const engine::duration spent = over - trapped_;
@@ -57,16 +59,23 @@ inline bool fault_batch::next_fault(engine::thread& t) {
   return true;
 }
 
-// A lock that needs sleep needs the fiber.
-void fault_batch::take_asleep(const fault_steps::one& s) {
+// A lock for which somebody waits needs the fiber.
+void fault_batch::step_on_fiber() {
+  const fault_steps::one& s = (*steps_)[next_step_];
   engine::thread& t = *cpu_.thread;
-  if (s.kind == fault_steps::what::section) {
-    s.side.lock->lock_exclusive(cpu_, *s.side.stats);
-    t.pass(work_of(s));
-    s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
-  } else {
-    s.side.lock->lock_shared(cpu_, *s.side.stats);
-    t.pass(work_of(s));
+  switch (s.kind) {
+    case fault_steps::what::take:
+      s.side.lock->lock_shared(cpu_, *s.side.stats);
+      t.pass(work_of(s));
+      break;
+    case fault_steps::what::drop:
+      s.side.lock->unlock_shared(cpu_, *s.side.stats, t.now() - work_of(s));
+      break;
+    case fault_steps::what::section:
+      s.side.lock->lock_exclusive(cpu_, *s.side.stats);
+      t.pass(work_of(s));
+      s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
+      break;
   }
   if (++next_step_ == steps_->size()) (void)next_fault(t);
 }
@@ -80,7 +89,7 @@ engine::duration fault_batch::drain() {
   now_at_ = 0;
   next_step_ = 0;
   for (t.run(*this); now_at_ != count_; t.run(*this)) {
-    take_asleep((*steps_)[next_step_]);
+    step_on_fiber();
     if (now_at_ == count_) break;
   }
   t.pass(ahead - last_);

@@ -90,7 +90,8 @@ class fault_batch final : public engine::errand {
     std::uint64_t print = 0;
   };
   bool next_fault(engine::thread& t);
-  void take_asleep(const fault_steps::one& s);
+  bool section(engine::thread& t, const fault_steps::one& s);
+  void step_on_fiber();
   [[nodiscard]] engine::duration work_of(const fault_steps::one& s) const {
     return s.work_of_fault ? faults_[now_at_].work : s.work;
   }

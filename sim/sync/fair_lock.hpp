@@ -132,21 +132,18 @@ class fair_lock {
 
   /// Takes (or drops) the lock shared, for a caller that has synced; as try_shared and drop_shared
   /// without observers, but shaped so that the host need not guess which of the two it is. False:
-  /// the lock needs sleep, nothing was done.
+  /// the lock is not free, or somebody waits for it; nothing was done.
   [[gnu::always_inline]] bool shared_turn(machine::cpu& c, lock_stats& stats, bool take,
                                           engine::duration held) {
     const engine::sim_time arrived = c.thread->now();
     const bool waiters = !queue_.empty();
-    if (take && (exclusive_ || waiters || arrived < free_at_)) [[unlikely]]
-      return try_shared(c, stats);
+    if (waiters || (take && (exclusive_ || arrived < free_at_))) [[unlikely]]
+      return false;
     const engine::duration queued = word_.free_at - arrived;
     machine_.take_line(c, word_, line_part_);
     readers_ += take ? 1U : ~0U;
     stats.taken_or_dropped(take, take ? queued : held);
-    if (readers_ == 0) [[unlikely]] {
-      free_at_ = c.thread->now();
-      if (waiters) hand_over(c);
-    }
+    if (readers_ == 0) free_at_ = c.thread->now();
     return true;
   }
 
