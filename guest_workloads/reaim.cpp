@@ -101,6 +101,13 @@ std::vector<registry::parameter> reaim_parameters() {
        100000.0,
        {}},
       time("workload.job_time", "10.2ms", "user part of one call of a test"),
+      {"workload.child_cpu_time",
+       value_type::time,
+       "0ns",
+       "CPU time of one child, which takes the place of workload.job_time; 0: not given",
+       0.0,
+       longest * 1000,
+       {}},
       time("workload.brk_time", "800ns", "one brk call of page_test"),
       time("workload.fault_time", "1500ns", "one page fault of page_test"),
       time("workload.call_time", "1us", "one call on a pipe, socket or semaphore"),
@@ -112,7 +119,7 @@ std::vector<registry::parameter> reaim_parameters() {
       time("workload.signal_time", "2us", "signal to one child"),
       time("workload.hold_time", "300ns", "one critical section under a kernel lock"),
       time("workload.flush_time", "2200us", "flush of the disk's cache, once a commit"),
-      time("workload.write_time", "2800us", "writing for each sync in a commit"),
+      time("workload.write_time", "2800us", "writing the data of each sync"),
       {"workload.syncs", value_type::integer, "2", "syncs in one disk test", 0.0, 100.0, {}},
   };
 }

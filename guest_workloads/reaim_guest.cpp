@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 namespace hvsim::workloads {
 
 using engine::duration;
@@ -24,6 +26,33 @@ constexpr std::int64_t semaphore_calls = 400;
 constexpr std::uint32_t file_kib = 10;
 constexpr std::uint32_t pool_kib = 1024;
 constexpr std::uint32_t directory_walk = 3;  // disk_src: stat, creat, unlink
+
+bool uses_disk(reaim_test t) {
+  return t == reaim_test::disk_rd || t == reaim_test::disk_cp || t == reaim_test::disk_wrt ||
+         t == reaim_test::disk_src;
+}
+
+std::uint32_t file_operations(reaim_test t, std::uint32_t blocks) {
+  switch (t) {
+    case reaim_test::disk_rd:
+    case reaim_test::disk_cp:
+      return 2 * blocks;  // each block written and read
+    case reaim_test::disk_wrt:
+      return blocks;
+    case reaim_test::disk_src:
+      return directory_walk;
+    default:
+      return 0;
+  }
+}
+
+void derive_job_time(reaim_costs& c, duration child, std::uint32_t processes, std::uint32_t jobs) {
+  const std::vector<reaim_test> calls = reaim_calls(reaim_compute(), jobs);
+  const duration user = child - kernel_work(c, calls, reaim_blocks(processes));
+  if (user < duration{})
+    throw std::runtime_error("workload.child_cpu_time is less than the kernel's part of it");
+  c.job = user / static_cast<std::int64_t>(calls.size());
+}
 
 std::int64_t ticks_between(sim_time a, sim_time b) {
   return b.ps() / reaim_tick.ps() - a.ps() / reaim_tick.ps();
@@ -47,7 +76,37 @@ reaim_costs read_reaim_costs(const registry::value_map& v) {
   c.flush = v.time("workload.flush_time");
   c.write = v.time("workload.write_time");
   c.syncs = static_cast<std::uint32_t>(v.integer("workload.syncs"));
+  const auto processes = static_cast<std::uint32_t>(v.integer("workload.processes"));
+  const duration child = v.time("workload.child_cpu_time");
+  if (child != duration{} && processes != 0)
+    derive_job_time(c, child, processes, static_cast<std::uint32_t>(v.integer("workload.jobs")));
   return c;
+}
+
+std::uint32_t reaim_blocks(std::uint32_t processes) {
+  return file_kib + pool_kib / processes;
+}
+
+duration kernel_work(const reaim_costs& c, reaim_test which, std::uint32_t blocks) {
+  switch (which) {
+    case reaim_test::page_test:
+      return c.fault * page_test_faults + c.brk * page_test_brks;
+    case reaim_test::stream_pipe:
+    case reaim_test::udp_test:
+      return c.call * stream_calls;
+    case reaim_test::shared_memory:
+      return c.call * semaphore_calls;
+    default:
+      if (!uses_disk(which)) return {};
+      return c.block * file_operations(which, blocks) + c.shell * c.syncs;
+  }
+}
+
+duration kernel_work(const reaim_costs& c, const std::vector<reaim_test>& calls,
+                     std::uint32_t blocks) {
+  duration all = c.exit;
+  for (const reaim_test t : calls) all += kernel_work(c, t, blocks);
+  return all;
 }
 
 reaim_locks::reaim_locks(guest::kernel& k)
@@ -63,7 +122,7 @@ reaim_load::reaim_load(guest::kernel& k, const reaim_costs& costs, std::uint32_t
       costs_(costs),
       locks_(k),
       disk_(k, costs.flush, costs.write),
-      blocks_(file_kib + pool_kib / processes),
+      blocks_(reaim_blocks(processes)),
       steal_clock_(steal_clock) {
   row_.processes = processes;
   row_.jobs = static_cast<std::uint32_t>(reaim_calls(reaim_compute(), jobs).size());
@@ -131,29 +190,12 @@ void reaim_load::brief(task& t, guest::spinlock& l) {
 
 void reaim_load::call(task& t, reaim_test which) {
   t.exec.run(account::user, costs_.job);
-  switch (which) {
-    case reaim_test::page_test:
-      page_test(t);
-      break;
-    case reaim_test::stream_pipe:
-    case reaim_test::udp_test:
-      t.exec.run(account::kernel, costs_.call * stream_calls);
-      break;
-    case reaim_test::shared_memory:
-      t.exec.run(account::kernel, costs_.call * semaphore_calls);
-      break;
-    case reaim_test::disk_rd:
-    case reaim_test::disk_cp:
-      file_test(t, 2 * blocks_);
-      break;
-    case reaim_test::disk_wrt:
-      file_test(t, blocks_);
-      break;
-    case reaim_test::disk_src:
-      file_test(t, directory_walk);
-      break;
-    default:
-      break;
+  if (which == reaim_test::page_test) {
+    page_test(t);
+  } else if (uses_disk(which)) {
+    file_test(t, which);
+  } else {
+    t.exec.run(account::kernel, kernel_work(costs_, which, blocks_));
   }
 }
 
@@ -170,9 +212,9 @@ void reaim_load::page_test(task& t) {
   }
 }
 
-void reaim_load::file_test(task& t, std::uint32_t blocks) {
+void reaim_load::file_test(task& t, reaim_test which) {
   brief(t, locks_.inode);
-  t.exec.run(account::kernel, costs_.block * blocks);
+  t.exec.run(account::kernel, costs_.block * file_operations(which, blocks_));
   for (std::uint32_t i = 0; i < costs_.syncs; ++i) {
     t.exec.run(account::kernel, costs_.shell);
     brief(t, locks_.tasklist);

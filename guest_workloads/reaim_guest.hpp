@@ -26,12 +26,21 @@ struct reaim_costs {
   engine::duration signal;  ///< for each process that a signal goes to
   engine::duration hold;    ///< of one short critical section
   engine::duration flush;   ///< time that the disk takes for a commit
-  engine::duration write;   ///< and for each sync in it
+  engine::duration write;   ///< and for the data of each sync
   std::uint32_t syncs = 0;  ///< calls of sync in one disk test
 };
 
-/// Typed form of workload.*.
+/// Typed form of workload.*. With workload.child_cpu_time the user part of a call is what that
+/// leaves beside the kernel's work. Throws std::runtime_error if it leaves nothing.
 reaim_costs read_reaim_costs(const registry::value_map& v);
+
+/// Blocks of 1 KiB in each test of the disk, for so many processes (FILESIZE 10k, POOLSIZE 1m).
+std::uint32_t reaim_blocks(std::uint32_t processes);
+/// What the kernel does for one call of `which`, apart from locks and from waiting.
+engine::duration kernel_work(const reaim_costs& c, reaim_test which, std::uint32_t blocks);
+/// The same for all calls of a child and for its end.
+engine::duration kernel_work(const reaim_costs& c, const std::vector<reaim_test>& calls,
+                             std::uint32_t blocks);
 
 /// The kernel locks that the mix takes, by the kernel's names.
 struct reaim_locks {
@@ -59,7 +68,7 @@ class reaim_load {
   void child(guest::task& t, std::vector<reaim_test> calls);
   void call(guest::task& t, reaim_test which);
   void page_test(guest::task& t);
-  void file_test(guest::task& t, std::uint32_t blocks);
+  void file_test(guest::task& t, reaim_test which);
   void brief(guest::task& t, guest::spinlock& l);
   void reap(guest::task& t);
 

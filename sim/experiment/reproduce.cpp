@@ -63,8 +63,13 @@ std::vector<std::string> varied_keys(const published& paper, const published_tab
   if (options.seeds > 1) out.emplace_back("seed");
   if (!table.size_key.empty() && (options.scale > 1 || options.seed_scale > 1))
     out.push_back(table.size_key);
-  for (const published_series& s : table.series)
-    for (const std::string& set : s.sets) out.push_back(set.substr(0, set.find('=')));
+  const auto add = [&](const std::vector<std::string>& sets) {
+    for (const std::string& set : sets) out.push_back(set.substr(0, set.find('=')));
+  };
+  for (const published_series& s : table.series) {
+    add(s.sets);
+    for (const auto& sets : s.cell_sets) add(sets);
+  }
   return out;
 }
 
@@ -245,6 +250,8 @@ std::vector<std::string> cell_sets(const published& paper, const published_table
                                    const std::string& placement, int seed, std::int64_t scale,
                                    std::int64_t times) {
   std::vector<std::string> sets = series.sets;
+  if (!series.cell_sets.empty())
+    sets.insert(sets.end(), series.cell_sets[x].begin(), series.cell_sets[x].end());
   sets.push_back(fmt::format("{}={}", table.x_key, table.xs[x]));
   if (!placement.empty()) sets.push_back(fmt::format("{}={}", paper.placement_key, placement));
   sets.push_back(fmt::format("seed={}", seed));
