@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "sim/engine/wide.hpp"
+
 namespace hvsim::workloads {
 
 using engine::duration;
@@ -46,12 +48,17 @@ std::uint32_t file_operations(reaim_test t, std::uint32_t blocks) {
   }
 }
 
-void derive_job_time(reaim_costs& c, duration child, std::uint32_t processes, std::uint32_t jobs) {
+/// A slower host is slower in all of it, the path to the disk too.
+void scale_to(reaim_costs& c, duration child, std::uint32_t processes, std::uint32_t jobs) {
   const std::vector<reaim_test> calls = reaim_calls(reaim_compute(), jobs);
-  const duration user = child - kernel_work(c, calls, reaim_blocks(processes));
-  if (user < duration{})
-    throw std::runtime_error("workload.child_cpu_time is less than the kernel's part of it");
-  c.job = user / static_cast<std::int64_t>(calls.size());
+  const duration before = c.job * static_cast<std::int64_t>(calls.size()) +
+                          kernel_work(c, calls, reaim_blocks(processes));
+  if (before == duration{}) throw std::runtime_error("workload.child_cpu_time: no cost to scale");
+  for (duration* d : {&c.job, &c.brk, &c.fault, &c.call, &c.block, &c.shell, &c.fork, &c.exit,
+                      &c.reap, &c.signal, &c.hold, &c.flush, &c.write})
+    *d = duration{static_cast<std::int64_t>(static_cast<engine::wide>(d->ps()) *
+                                            static_cast<engine::wide>(child.ps()) /
+                                            static_cast<engine::wide>(before.ps()))};
 }
 
 std::int64_t ticks_between(sim_time a, sim_time b) {
@@ -76,11 +83,20 @@ reaim_costs read_reaim_costs(const registry::value_map& v) {
   c.flush = v.time("workload.flush_time");
   c.write = v.time("workload.write_time");
   c.syncs = static_cast<std::uint32_t>(v.integer("workload.syncs"));
+  c.spread_permille = static_cast<std::uint32_t>(v.integer("workload.spread"));
   const auto processes = static_cast<std::uint32_t>(v.integer("workload.processes"));
   const duration child = v.time("workload.child_cpu_time");
   if (child != duration{} && processes != 0)
-    derive_job_time(c, child, processes, static_cast<std::uint32_t>(v.integer("workload.jobs")));
+    scale_to(c, child, processes, static_cast<std::uint32_t>(v.integer("workload.jobs")));
   return c;
+}
+
+duration job_time(const reaim_costs& c, std::uint32_t index) {
+  // Multiples of the golden section modulo 1, in units of 2^-16; the first is one half.
+  constexpr std::uint32_t golden = 40503;
+  const auto place = static_cast<std::int64_t>((0x8000U + golden * index) & 0xffffU);
+  const std::int64_t off = (2 * place - 0x10000) * static_cast<std::int64_t>(c.spread_permille);
+  return c.job + duration{c.job.ps() / 1000 * off / 0x10000};
 }
 
 std::uint32_t reaim_blocks(std::uint32_t processes) {
@@ -131,7 +147,7 @@ reaim_load::reaim_load(guest::kernel& k, const reaim_costs& costs, std::uint32_t
     for (std::uint32_t i = 0; i < row_.processes; ++i) {
       t.exec.run(account::kernel, costs_.fork);
       brief(t, locks_.tasklist);
-      kernel_.fork(t, fmt::format("reaim-{}", i + 1), [this, calls](task& c) { child(c, calls); });
+      kernel_.fork(t, fmt::format("reaim-{}", i + 1), [this, i, calls](task& c) { child(c, i, calls); });
     }
     parent(t);
   });
@@ -170,11 +186,15 @@ void reaim_load::reap(task& t) {
   row_.child_ticks.push_back(ticks_between(start_, t.exec.now()));
 }
 
-void reaim_load::child(task& t, std::vector<reaim_test> calls) {
+void reaim_load::child(task& t, std::uint32_t index, std::vector<reaim_test> calls) {
   shuffle(calls, t.random);
   t.exec.settle();
   while (!started_) kernel_.sleep(t);
-  for (const reaim_test c : calls) call(t, c);
+  const duration job = job_time(costs_, index);
+  for (const reaim_test c : calls) {
+    t.exec.run(account::user, job);
+    kernel_part(t, c);
+  }
   t.exec.run(account::kernel, costs_.exit);
   brief(t, locks_.tasklist);
   t.exec.settle();
@@ -188,8 +208,7 @@ void reaim_load::brief(task& t, guest::spinlock& l) {
   l.unlock(t);
 }
 
-void reaim_load::call(task& t, reaim_test which) {
-  t.exec.run(account::user, costs_.job);
+void reaim_load::kernel_part(task& t, reaim_test which) {
   if (which == reaim_test::page_test) {
     page_test(t);
   } else if (uses_disk(which)) {

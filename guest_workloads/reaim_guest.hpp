@@ -28,12 +28,17 @@ struct reaim_costs {
   engine::duration flush;   ///< time that the disk takes for a commit
   engine::duration write;   ///< and for the data of each sync
   std::uint32_t syncs = 0;  ///< calls of sync in one disk test
+  /// The user part of the slowest child's calls is longer by this, that of the fastest shorter.
+  std::uint32_t spread_permille = 0;
 };
 
-/// Typed form of workload.*. With workload.child_cpu_time the user part of a call is what that
-/// leaves beside the kernel's work. Throws std::runtime_error if it leaves nothing.
+/// Typed form of workload.*. With workload.child_cpu_time all of them are scaled so that a child
+/// takes it. Throws std::runtime_error if there is nothing to scale.
 reaim_costs read_reaim_costs(const registry::value_map& v);
 
+/// User part of a call of child `index`, from 0: in a golden-section sequence over the spread, so
+/// that every number of children has nearly the same mean.
+engine::duration job_time(const reaim_costs& c, std::uint32_t index);
 /// Blocks of 1 KiB in each test of the disk, for so many processes (FILESIZE 10k, POOLSIZE 1m).
 std::uint32_t reaim_blocks(std::uint32_t processes);
 /// What the kernel does for one call of `which`, apart from locks and from waiting.
@@ -65,8 +70,8 @@ class reaim_load {
 
  private:
   void parent(guest::task& t);
-  void child(guest::task& t, std::vector<reaim_test> calls);
-  void call(guest::task& t, reaim_test which);
+  void child(guest::task& t, std::uint32_t index, std::vector<reaim_test> calls);
+  void kernel_part(guest::task& t, reaim_test which);
   void page_test(guest::task& t);
   void file_test(guest::task& t, reaim_test which);
   void brief(guest::task& t, guest::spinlock& l);

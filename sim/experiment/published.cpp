@@ -17,6 +17,8 @@ namespace {
 using registry::node;
 using kind = registry::node::kind;
 
+constexpr std::int64_t most_seeds = 1000;
+
 /// Collects complaints, and reads nodes in spite of them.
 class complaints {
  public:
@@ -97,6 +99,13 @@ class reader {
     result_.title = m.text("title");
     result_.source = m.text("source");
     if (const node* p = m.get("placement", false)) read_placement(*p);
+    if (const node* n = m.get("mean_of_seeds", false)) {
+      const auto seeds = scenario::parse_integer(n->scalar);
+      if (seeds.value.value_or(0) < 1 || seeds.value.value_or(0) > most_seeds)
+        out_.add(*n, "mean_of_seeds", fmt::format("must be between 1 and {}", most_seeds));
+      else
+        result_.mean_of_seeds = static_cast<int>(*seeds.value);
+    }
     m.each("runs", [&](const std::string& key, const node& n, const std::string& path) {
       mapping run(n, path, out_);
       result_.runs.push_back({key, run.text("label"), run.text("source")});

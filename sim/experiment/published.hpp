@@ -77,6 +77,7 @@ struct published {
   std::string source;
   std::string placement_key;            ///< parameter that decides where vCPUs run; may be empty
   std::vector<std::string> placements;  ///< the first is the usual one
+  int mean_of_seeds = 1;  ///< a cell is the mean of runs with the seeds 1 to this
   std::vector<published_run> runs;
   std::vector<published_table> tables;
 };

@@ -173,8 +173,9 @@ std::string head_text(const reproduction& r) {
     out += fmt::format("  {}: {}\n", run.label, run.source);
   out += "Outside: distance from the interval that the published runs span.\n";
   if (r.options.seeds > 1)
-    out += fmt::format("Seeds: {} runs a cell, tables show seed 1; ! marks more than {} %.\n",
-                       r.options.seeds, marked_spread_percent);
+    out += fmt::format("Seeds: {} runs a cell, tables show {}; ! marks more than {} %.\n",
+                       r.options.seeds, r.paper.mean_of_seeds > 1 ? "their mean" : "seed 1",
+                       marked_spread_percent);
   if (r.options.scale > 1)
     out += fmt::format("Sizes are divided by {} and times multiplied back.\n", r.options.scale);
   return out;

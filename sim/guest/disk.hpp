@@ -32,9 +32,9 @@ class disk {
   sched::timer_id timer_{};
   bool busy_ = false;
   std::uint64_t commits_ = 0;
-  std::vector<task*> to_write_;   ///< of the next round
-  std::vector<task*> writing_;    ///< of this round
-  std::vector<task*> to_commit_;  ///< of the next round
+  std::vector<task*> to_write_;    ///< of the next round
+  std::vector<task*> writing_;     ///< of this round
+  std::vector<task*> to_commit_;   ///< of the next round
   std::vector<task*> committing_;  ///< of this round
 };
 
