@@ -147,7 +147,8 @@ reaim_load::reaim_load(guest::kernel& k, const reaim_costs& costs, std::uint32_t
     for (std::uint32_t i = 0; i < row_.processes; ++i) {
       t.exec.run(account::kernel, costs_.fork);
       brief(t, locks_.tasklist);
-      kernel_.fork(t, fmt::format("reaim-{}", i + 1), [this, i, calls](task& c) { child(c, i, calls); });
+      kernel_.fork(t, fmt::format("reaim-{}", i + 1),
+                   [this, i, calls](task& c) { child(c, i, calls); });
     }
     parent(t);
   });

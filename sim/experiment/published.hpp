@@ -36,8 +36,8 @@ struct published_series {
   std::vector<std::string> sets;  ///< overrides "key=value" of this series
   /// By x: overrides of that cell alone, such as a measured input; empty: none anywhere.
   std::vector<std::vector<std::string>> cell_sets;
-  std::string corrects;           ///< key of the series that this one is a correction of; or empty
-  std::vector<cell_role> roles;   ///< by x
+  std::string corrects;          ///< key of the series that this one is a correction of; or empty
+  std::vector<cell_role> roles;  ///< by x
   /// By run (in the order of `published::runs`), by x; absent where nothing was published.
   std::vector<std::vector<std::optional<published_value>>> values;
 };
@@ -77,7 +77,7 @@ struct published {
   std::string source;
   std::string placement_key;            ///< parameter that decides where vCPUs run; may be empty
   std::vector<std::string> placements;  ///< the first is the usual one
-  int mean_of_seeds = 1;  ///< a cell is the mean of runs with the seeds 1 to this
+  int mean_of_seeds = 1;                ///< a cell is the mean of runs with the seeds 1 to this
   std::vector<published_run> runs;
   std::vector<published_table> tables;
 };

@@ -17,7 +17,7 @@ struct reproduce_options {
   std::vector<std::string> tables;      ///< keys; empty: all
   std::vector<std::string> placements;  ///< empty: the first of the published file
   int seeds = 1;  ///< runs of each cell, seeds 1 to this, at least published::mean_of_seeds
-  std::vector<std::string> sets;        ///< overrides of every run, applied last
+  std::vector<std::string> sets;  ///< overrides of every run, applied last
   /// Divides the size of tables that name one; times are multiplied back. Above 1, series that
   /// correct another are left out.
   std::int64_t scale = 1;

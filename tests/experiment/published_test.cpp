@@ -148,10 +148,11 @@ TEST_CASE("a wrong table is refused with the place and the reason", "[experiment
                     Contains("f.yaml:18") && Contains("cannot be negative; got -1.50"));
   CHECK_THROWS_WITH(parse_published(with("fitted: [1]", "set_by_x: {a: [1]}"), "f.yaml"),
                     Contains("list of 2 values"));
-  CHECK_THROWS_WITH(parse_published(with("    unit: s", "    unit: s\n    notes: {3: x}"), "f.yaml"),
-                    Contains("3 is no value of x"));
-  CHECK_THROWS_WITH(parse_published(with("schema_version: 1", "schema_version: 1\nmean_of_seeds: 0"),
-                                    "f.yaml"),
-                    Contains("between 1 and 1000"));
+  CHECK_THROWS_WITH(
+      parse_published(with("    unit: s", "    unit: s\n    notes: {3: x}"), "f.yaml"),
+      Contains("3 is no value of x"));
+  CHECK_THROWS_WITH(
+      parse_published(with("schema_version: 1", "schema_version: 1\nmean_of_seeds: 0"), "f.yaml"),
+      Contains("between 1 and 1000"));
   CHECK_THROWS_AS(parse_published("", "f.yaml"), config_error);
 }

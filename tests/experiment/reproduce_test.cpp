@@ -235,10 +235,10 @@ TEST_CASE("a cell can be the mean of its seeds", "[experiment]") {
 
 TEST_CASE("an override of one cell reaches that cell alone, and a note is shown", "[experiment]") {
   std::string text = paper_text;
-  text.replace(text.find("        fitted: [1]\n"), 0,
-               "        set_by_x: {vm.extra: [null, 7]}\n");
-  text.replace(text.find("    series:\n      base:\n        label: Base\n        set: {kernel: old}\n"),
-               0, "    notes: {2: two is odd}\n");
+  text.replace(text.find("        fitted: [1]\n"), 0, "        set_by_x: {vm.extra: [null, 7]}\n");
+  text.replace(
+      text.find("    series:\n      base:\n        label: Base\n        set: {kernel: old}\n"), 0,
+      "    notes: {2: two is odd}\n");
   const test::fake_runner run{[](const scenario::scenario& s) {
     return test::text_at(s, "vm.extra") == "7" ? 7'000'000'000'000 : 1'000'000'000'000;
   }};
@@ -250,7 +250,6 @@ TEST_CASE("an override of one cell reaches that cell alone, and a note is shown"
   CHECK_THAT(to_text(r), Contains("  2 [1]") && Contains("[1] two is odd"));
   reproduce_options options;
   options.sets = {"vm.extra=1"};
-  CHECK_THROWS_AS(
-      reproduce(parse_published(text, "paper.yaml"), test::fake_loader(), run, options),
-      usage_error);
+  CHECK_THROWS_AS(reproduce(parse_published(text, "paper.yaml"), test::fake_loader(), run, options),
+                  usage_error);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A guest's tasks under two schedulers.
-#include "sim/guest/disk.hpp"
 #include <catch2/catch.hpp>
+#include "sim/guest/disk.hpp"
 
 #include "guest/world.hpp"
 
@@ -170,7 +170,8 @@ TEST_CASE("a sync among others waits for two rounds of the disk, one alone for i
   sync_at(2, milliseconds(50));
   w.run({0, 1, 2});
   const auto near = [](sim_time t, std::int64_t ms) {
-    return t >= sim_time{} + milliseconds(ms) && t < sim_time{} + milliseconds(ms) + microseconds(50);
+    return t >= sim_time{} + milliseconds(ms) &&
+           t < sim_time{} + milliseconds(ms) + microseconds(50);
   };
   CHECK(near(ends[0], 7));
   CHECK(near(ends[1], 10));
