@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
+#include "sim/engine/wide.hpp"
+
 namespace hvsim::workloads {
 
 using engine::duration;
@@ -24,6 +28,38 @@ constexpr std::int64_t semaphore_calls = 400;
 constexpr std::uint32_t file_kib = 10;
 constexpr std::uint32_t pool_kib = 1024;
 constexpr std::uint32_t directory_walk = 3;  // disk_src: stat, creat, unlink
+
+bool uses_disk(reaim_test t) {
+  return t == reaim_test::disk_rd || t == reaim_test::disk_cp || t == reaim_test::disk_wrt ||
+         t == reaim_test::disk_src;
+}
+
+std::uint32_t file_operations(reaim_test t, std::uint32_t blocks) {
+  switch (t) {
+    case reaim_test::disk_rd:
+    case reaim_test::disk_cp:
+      return 2 * blocks;  // each block written and read
+    case reaim_test::disk_wrt:
+      return blocks;
+    case reaim_test::disk_src:
+      return directory_walk;
+    default:
+      return 0;
+  }
+}
+
+/// A slower host is slower in all of it, the path to the disk too.
+void scale_to(reaim_costs& c, duration child, std::uint32_t processes, std::uint32_t jobs) {
+  const std::vector<reaim_test> calls = reaim_calls(reaim_compute(), jobs);
+  const duration before = c.job * static_cast<std::int64_t>(calls.size()) +
+                          kernel_work(c, calls, reaim_blocks(processes));
+  if (before == duration{}) throw std::runtime_error("workload.child_cpu_time: no cost to scale");
+  for (duration* d : {&c.job, &c.brk, &c.fault, &c.call, &c.block, &c.shell, &c.fork, &c.exit,
+                      &c.reap, &c.signal, &c.hold, &c.flush, &c.write})
+    *d = duration{static_cast<std::int64_t>(static_cast<engine::wide>(d->ps()) *
+                                            static_cast<engine::wide>(child.ps()) /
+                                            static_cast<engine::wide>(before.ps()))};
+}
 
 std::int64_t ticks_between(sim_time a, sim_time b) {
   return b.ps() / reaim_tick.ps() - a.ps() / reaim_tick.ps();
@@ -47,7 +83,46 @@ reaim_costs read_reaim_costs(const registry::value_map& v) {
   c.flush = v.time("workload.flush_time");
   c.write = v.time("workload.write_time");
   c.syncs = static_cast<std::uint32_t>(v.integer("workload.syncs"));
+  c.spread_permille = static_cast<std::uint32_t>(v.integer("workload.spread"));
+  const auto processes = static_cast<std::uint32_t>(v.integer("workload.processes"));
+  const duration child = v.time("workload.child_cpu_time");
+  if (child != duration{} && processes != 0)
+    scale_to(c, child, processes, static_cast<std::uint32_t>(v.integer("workload.jobs")));
   return c;
+}
+
+duration job_time(const reaim_costs& c, std::uint32_t index) {
+  // Multiples of the golden section modulo 1, in units of 2^-16; the first is one half.
+  constexpr std::uint32_t golden = 40503;
+  const auto place = static_cast<std::int64_t>((0x8000U + golden * index) & 0xffffU);
+  const std::int64_t off = (2 * place - 0x10000) * static_cast<std::int64_t>(c.spread_permille);
+  return c.job + duration{c.job.ps() / 1000 * off / 0x10000};
+}
+
+std::uint32_t reaim_blocks(std::uint32_t processes) {
+  return file_kib + pool_kib / processes;
+}
+
+duration kernel_work(const reaim_costs& c, reaim_test which, std::uint32_t blocks) {
+  switch (which) {
+    case reaim_test::page_test:
+      return c.fault * page_test_faults + c.brk * page_test_brks;
+    case reaim_test::stream_pipe:
+    case reaim_test::udp_test:
+      return c.call * stream_calls;
+    case reaim_test::shared_memory:
+      return c.call * semaphore_calls;
+    default:
+      if (!uses_disk(which)) return {};
+      return c.block * file_operations(which, blocks) + c.shell * c.syncs;
+  }
+}
+
+duration kernel_work(const reaim_costs& c, const std::vector<reaim_test>& calls,
+                     std::uint32_t blocks) {
+  duration all = c.exit;
+  for (const reaim_test t : calls) all += kernel_work(c, t, blocks);
+  return all;
 }
 
 reaim_locks::reaim_locks(guest::kernel& k)
@@ -63,7 +138,7 @@ reaim_load::reaim_load(guest::kernel& k, const reaim_costs& costs, std::uint32_t
       costs_(costs),
       locks_(k),
       disk_(k, costs.flush, costs.write),
-      blocks_(file_kib + pool_kib / processes),
+      blocks_(reaim_blocks(processes)),
       steal_clock_(steal_clock) {
   row_.processes = processes;
   row_.jobs = static_cast<std::uint32_t>(reaim_calls(reaim_compute(), jobs).size());
@@ -72,7 +147,8 @@ reaim_load::reaim_load(guest::kernel& k, const reaim_costs& costs, std::uint32_t
     for (std::uint32_t i = 0; i < row_.processes; ++i) {
       t.exec.run(account::kernel, costs_.fork);
       brief(t, locks_.tasklist);
-      kernel_.fork(t, fmt::format("reaim-{}", i + 1), [this, calls](task& c) { child(c, calls); });
+      kernel_.fork(t, fmt::format("reaim-{}", i + 1),
+                   [this, i, calls](task& c) { child(c, i, calls); });
     }
     parent(t);
   });
@@ -111,11 +187,15 @@ void reaim_load::reap(task& t) {
   row_.child_ticks.push_back(ticks_between(start_, t.exec.now()));
 }
 
-void reaim_load::child(task& t, std::vector<reaim_test> calls) {
+void reaim_load::child(task& t, std::uint32_t index, std::vector<reaim_test> calls) {
   shuffle(calls, t.random);
   t.exec.settle();
   while (!started_) kernel_.sleep(t);
-  for (const reaim_test c : calls) call(t, c);
+  const duration job = job_time(costs_, index);
+  for (const reaim_test c : calls) {
+    t.exec.run(account::user, job);
+    kernel_part(t, c);
+  }
   t.exec.run(account::kernel, costs_.exit);
   brief(t, locks_.tasklist);
   t.exec.settle();
@@ -129,31 +209,13 @@ void reaim_load::brief(task& t, guest::spinlock& l) {
   l.unlock(t);
 }
 
-void reaim_load::call(task& t, reaim_test which) {
-  t.exec.run(account::user, costs_.job);
-  switch (which) {
-    case reaim_test::page_test:
-      page_test(t);
-      break;
-    case reaim_test::stream_pipe:
-    case reaim_test::udp_test:
-      t.exec.run(account::kernel, costs_.call * stream_calls);
-      break;
-    case reaim_test::shared_memory:
-      t.exec.run(account::kernel, costs_.call * semaphore_calls);
-      break;
-    case reaim_test::disk_rd:
-    case reaim_test::disk_cp:
-      file_test(t, 2 * blocks_);
-      break;
-    case reaim_test::disk_wrt:
-      file_test(t, blocks_);
-      break;
-    case reaim_test::disk_src:
-      file_test(t, directory_walk);
-      break;
-    default:
-      break;
+void reaim_load::kernel_part(task& t, reaim_test which) {
+  if (which == reaim_test::page_test) {
+    page_test(t);
+  } else if (uses_disk(which)) {
+    file_test(t, which);
+  } else {
+    t.exec.run(account::kernel, kernel_work(costs_, which, blocks_));
   }
 }
 
@@ -170,9 +232,9 @@ void reaim_load::page_test(task& t) {
   }
 }
 
-void reaim_load::file_test(task& t, std::uint32_t blocks) {
+void reaim_load::file_test(task& t, reaim_test which) {
   brief(t, locks_.inode);
-  t.exec.run(account::kernel, costs_.block * blocks);
+  t.exec.run(account::kernel, costs_.block * file_operations(which, blocks_));
   for (std::uint32_t i = 0; i < costs_.syncs; ++i) {
     t.exec.run(account::kernel, costs_.shell);
     brief(t, locks_.tasklist);

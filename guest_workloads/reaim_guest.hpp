@@ -26,12 +26,26 @@ struct reaim_costs {
   engine::duration signal;  ///< for each process that a signal goes to
   engine::duration hold;    ///< of one short critical section
   engine::duration flush;   ///< time that the disk takes for a commit
-  engine::duration write;   ///< and for each sync in it
+  engine::duration write;   ///< and for the data of each sync
   std::uint32_t syncs = 0;  ///< calls of sync in one disk test
+  /// The user part of the slowest child's calls is longer by this, that of the fastest shorter.
+  std::uint32_t spread_permille = 0;
 };
 
-/// Typed form of workload.*.
+/// Typed form of workload.*. With workload.child_cpu_time all of them are scaled so that a child
+/// takes it. Throws std::runtime_error if there is nothing to scale.
 reaim_costs read_reaim_costs(const registry::value_map& v);
+
+/// User part of a call of child `index`, from 0: in a golden-section sequence over the spread, so
+/// that every number of children has nearly the same mean.
+engine::duration job_time(const reaim_costs& c, std::uint32_t index);
+/// Blocks of 1 KiB in each test of the disk, for so many processes (FILESIZE 10k, POOLSIZE 1m).
+std::uint32_t reaim_blocks(std::uint32_t processes);
+/// What the kernel does for one call of `which`, apart from locks and from waiting.
+engine::duration kernel_work(const reaim_costs& c, reaim_test which, std::uint32_t blocks);
+/// The same for all calls of a child and for its end.
+engine::duration kernel_work(const reaim_costs& c, const std::vector<reaim_test>& calls,
+                             std::uint32_t blocks);
 
 /// The kernel locks that the mix takes, by the kernel's names.
 struct reaim_locks {
@@ -56,10 +70,10 @@ class reaim_load {
 
  private:
   void parent(guest::task& t);
-  void child(guest::task& t, std::vector<reaim_test> calls);
-  void call(guest::task& t, reaim_test which);
+  void child(guest::task& t, std::uint32_t index, std::vector<reaim_test> calls);
+  void kernel_part(guest::task& t, reaim_test which);
   void page_test(guest::task& t);
-  void file_test(guest::task& t, std::uint32_t blocks);
+  void file_test(guest::task& t, reaim_test which);
   void brief(guest::task& t, guest::spinlock& l);
   void reap(guest::task& t);
 

@@ -17,6 +17,8 @@ namespace {
 using registry::node;
 using kind = registry::node::kind;
 
+constexpr std::int64_t most_seeds = 1000;
+
 /// Collects complaints, and reads nodes in spite of them.
 class complaints {
  public:
@@ -54,8 +56,8 @@ class mapping {
   }
   /// Calls f(name, value, path) for each member of the mapping under `key`.
   template <class F>
-  void each(const std::string& key, F f) {
-    const node* n = get(key);
+  void each(const std::string& key, F f, bool required = true) {
+    const node* n = get(key, required);
     if (n == nullptr) return;
     if (n->what != kind::mapping) return out_.add(*n, place(key), "expected a mapping");
     for (const auto& [k, v] : n->members) f(k.scalar, v, place(key) + "." + k.scalar);
@@ -97,6 +99,13 @@ class reader {
     result_.title = m.text("title");
     result_.source = m.text("source");
     if (const node* p = m.get("placement", false)) read_placement(*p);
+    if (const node* n = m.get("mean_of_seeds", false)) {
+      const auto seeds = scenario::parse_integer(n->scalar);
+      if (seeds.value.value_or(0) < 1 || seeds.value.value_or(0) > most_seeds)
+        out_.add(*n, "mean_of_seeds", fmt::format("must be between 1 and {}", most_seeds));
+      else
+        result_.mean_of_seeds = static_cast<int>(*seeds.value);
+    }
     m.each("runs", [&](const std::string& key, const node& n, const std::string& path) {
       mapping run(n, path, out_);
       result_.runs.push_back({key, run.text("label"), run.text("source")});
@@ -141,6 +150,12 @@ class reader {
     });
     if (const node* compare = m.get("compare", false))
       read_compare(*compare, m.place("compare"), t);
+    m.each(
+        "notes",
+        [&](const std::string& x, const node& v, const std::string& where) {
+          if (const auto at = find_x(t, x, v, where)) t.notes.push_back({*at, v.scalar});
+        },
+        false);
     m.no_more();
     return t;
   }
@@ -180,20 +195,45 @@ class reader {
       if (set->what != kind::mapping) out_.add(*set, m.place("set"), "expected a mapping");
     }
     s.roles.assign(t.xs.size(), cell_role::predicted);
-    for (const node* v : m.items("fitted")) {
-      const auto number = scenario::parse_integer(v->scalar);
-      const auto at = std::find(t.xs.begin(), t.xs.end(), number.value.value_or(-1));
-      if (at == t.xs.end())
-        out_.add(*v, m.place("fitted"), fmt::format("{} is no value of x", v->scalar));
-      else
-        s.roles[static_cast<std::size_t>(at - t.xs.begin())] = cell_role::fitted;
-    }
+    for (const node* v : m.items("fitted"))
+      if (const auto at = find_x(t, v->scalar, *v, m.place("fitted")))
+        s.roles[*at] = cell_role::fitted;
+    m.each(
+        "set_by_x",
+        [&](const std::string& name, const node& v, const std::string& where) {
+          read_cell_sets(name, v, where, s);
+        },
+        false);
     s.values.assign(result_.runs.size(), std::vector<std::optional<published_value>>(t.xs.size()));
     m.each("values", [&](const std::string& run, const node& v, const std::string& where) {
       read_values(run, v, where, s);
     });
     m.no_more();
     return s;
+  }
+
+  std::optional<std::size_t> find_x(const published_table& t, const std::string& x, const node& n,
+                                    const std::string& path) {
+    const auto number = scenario::parse_integer(x);
+    const auto at = std::find(t.xs.begin(), t.xs.end(), number.value.value_or(-1));
+    if (at != t.xs.end()) return static_cast<std::size_t>(at - t.xs.begin());
+    out_.add(n, path, fmt::format("{} is no value of x", x));
+    return std::nullopt;
+  }
+
+  void read_cell_sets(const std::string& name, const node& list, const std::string& path,
+                      published_series& s) {
+    s.cell_sets.resize(s.roles.size());
+    if (list.what != kind::sequence || list.items.size() != s.roles.size())
+      return out_.add(list, path,
+                      fmt::format("expected a list of {} values, one for each x", s.roles.size()));
+    for (std::size_t i = 0; i < s.roles.size(); ++i)
+      if (!is_hole(list.items[i]))
+        s.cell_sets[i].push_back(fmt::format("{}={}", name, list.items[i].scalar));
+  }
+
+  static bool is_hole(const node& item) {
+    return item.scalar.empty() || item.scalar == "null" || item.scalar == "~";
   }
 
   void read_values(const std::string& run, const node& list, const std::string& path,
@@ -207,7 +247,7 @@ class reader {
                       fmt::format("expected a list of {} values, one for each x", values.size()));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const node& item = list.items[i];
-      if (item.scalar.empty() || item.scalar == "null" || item.scalar == "~") continue;
+      if (is_hole(item)) continue;
       const auto number = scenario::parse_real(item.scalar);
       if (!number)
         out_.add(item, path, number.error);

@@ -34,10 +34,18 @@ struct published_series {
   std::string key;
   std::string label;
   std::vector<std::string> sets;  ///< overrides "key=value" of this series
-  std::string corrects;           ///< key of the series that this one is a correction of; or empty
-  std::vector<cell_role> roles;   ///< by x
+  /// By x: overrides of that cell alone, such as a measured input; empty: none anywhere.
+  std::vector<std::vector<std::string>> cell_sets;
+  std::string corrects;          ///< key of the series that this one is a correction of; or empty
+  std::vector<cell_role> roles;  ///< by x
   /// By run (in the order of `published::runs`), by x; absent where nothing was published.
   std::vector<std::vector<std::optional<published_value>>> values;
+};
+
+/// What a reader has to know about the cells at one x.
+struct published_note {
+  std::size_t x = 0;  ///< index into published_table::xs
+  std::string text;
 };
 
 enum class table_unit { seconds, milliseconds, other };
@@ -58,6 +66,7 @@ struct published_table {
   std::string baseline;    ///< series that `changed` is a speed-up over; both empty: none
   std::string changed;
   std::vector<published_series> series;
+  std::vector<published_note> notes;  ///< by x, at most one each
 
   [[nodiscard]] const published_series* find(std::string_view series_key) const;
 };
@@ -68,6 +77,7 @@ struct published {
   std::string source;
   std::string placement_key;            ///< parameter that decides where vCPUs run; may be empty
   std::vector<std::string> placements;  ///< the first is the usual one
+  int mean_of_seeds = 1;                ///< a cell is the mean of runs with the seeds 1 to this
   std::vector<published_run> runs;
   std::vector<published_table> tables;
 };

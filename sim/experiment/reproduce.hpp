@@ -16,8 +16,8 @@ namespace hvsim::experiment {
 struct reproduce_options {
   std::vector<std::string> tables;      ///< keys; empty: all
   std::vector<std::string> placements;  ///< empty: the first of the published file
-  int seeds = 1;                        ///< runs of each cell, seeds 1 to this
-  std::vector<std::string> sets;        ///< overrides of every run, applied last
+  int seeds = 1;  ///< runs of each cell, seeds 1 to this, at least published::mean_of_seeds
+  std::vector<std::string> sets;  ///< overrides of every run, applied last
   /// Divides the size of tables that name one; times are multiplied back. Above 1, series that
   /// correct another are left out.
   std::int64_t scale = 1;
@@ -32,7 +32,9 @@ struct reproduce_options {
 struct reproduced_cell {
   std::size_t x = 0;  ///< index into published_table::xs
   cell_role role = cell_role::predicted;
-  std::optional<engine::duration> simulated;      ///< seed 1; absent if the table is of no times
+  /// Seed 1, or the mean of the seeds if published::mean_of_seeds is more; absent if the table is
+  /// of no times.
+  std::optional<engine::duration> simulated;
   std::optional<double> value;                    ///< the same in the table's unit
   std::vector<std::optional<double>> run_errors;  ///< percent, by published run
   std::optional<double> outside;                  ///< percent outside the interval of the runs

@@ -39,6 +39,20 @@ std::vector<std::size_t> runs_of(const published_table& t) {
   return out;
 }
 
+/// x, with the number of its note: "33 [1]".
+std::string x_text(const published_table& t, std::size_t x) {
+  for (std::size_t i = 0; i < t.notes.size(); ++i)
+    if (t.notes[i].x == x) return fmt::format("{} [{}]", t.xs[x], i + 1);
+  return fmt::format("{}", t.xs[x]);
+}
+
+std::string notes_text(const published_table& t, std::string_view indent) {
+  std::string out;
+  for (std::size_t i = 0; i < t.notes.size(); ++i)
+    out += fmt::format("{}[{}] {}\n", indent, i + 1, t.notes[i].text);
+  return out;
+}
+
 std::string title_of(const reproduction& r, const reproduced_table& t) {
   const published_table& table = r.paper.tables[t.table];
   return fmt::format("{} ({}), {}{}", table.title, table.key, table.unit_name,
@@ -59,7 +73,7 @@ std::string series_text(const reproduction& r, const reproduced_table& t,
   if (r.options.seeds > 1) columns.push_back({"seeds"});
   report::table out(std::move(columns));
   for (const reproduced_cell& c : s.cells) {
-    std::vector<std::string> row = {fmt::format("{}", table.xs[c.x]), value_text(c, table.unit)};
+    std::vector<std::string> row = {x_text(table, c.x), value_text(c, table.unit)};
     for (std::size_t run : runs_of(table)) {
       const auto& value = series.values[run][c.x];
       row.push_back(value ? value->text : "-");
@@ -159,8 +173,9 @@ std::string head_text(const reproduction& r) {
     out += fmt::format("  {}: {}\n", run.label, run.source);
   out += "Outside: distance from the interval that the published runs span.\n";
   if (r.options.seeds > 1)
-    out += fmt::format("Seeds: {} runs a cell, tables show seed 1; ! marks more than {} %.\n",
-                       r.options.seeds, marked_spread_percent);
+    out += fmt::format("Seeds: {} runs a cell, tables show {}; ! marks more than {} %.\n",
+                       r.options.seeds, r.paper.mean_of_seeds > 1 ? "their mean" : "seed 1",
+                       marked_spread_percent);
   if (r.options.scale > 1)
     out += fmt::format("Sizes are divided by {} and times multiplied back.\n", r.options.scale);
   return out;
@@ -173,6 +188,7 @@ std::string to_text(const reproduction& r) {
   for (const reproduced_table& t : r.tables) {
     out += "\n" + title_of(r, t) + "\n";
     for (const reproduced_series& s : t.series) out += series_text(r, t, s);
+    out += notes_text(r.paper.tables[t.table], "  ");
     out += speed_up_text(r, t) + limits_text(r, t) + summary_text(r, t);
   }
   if (!r.complete())
@@ -193,7 +209,7 @@ std::string to_markdown(const reproduction& r) {
     if (!table.baseline.empty()) columns.push_back({"simulated"});
     report::table rows(std::move(columns));
     for (std::size_t x = 0; x < table.xs.size(); ++x) {
-      std::vector<std::string> row = {fmt::format("{}", table.xs[x])};
+      std::vector<std::string> row = {x_text(table, x)};
       for (const reproduced_series& s : t.series) {
         const auto c = std::find_if(s.cells.begin(), s.cells.end(),
                                     [&](const auto& cell) { return cell.x == x; });
@@ -216,6 +232,7 @@ std::string to_markdown(const reproduction& r) {
       rows.add(std::move(row));
     }
     out += fmt::format("**{}**\n\n{}\n", title_of(r, t), rows.to_markdown());
+    if (!table.notes.empty()) out += notes_text(table, "") + "\n";
   }
   return out +
          "\\* the cell was shown to the fit of the costs; every other cell is a prediction.\n";

@@ -8,12 +8,14 @@
 
 namespace hvsim::guest {
 
-/// One transaction is committed at a time; who calls sync meanwhile waits for the next one, which
-/// carries all that wait (jbd2's batching). Writing takes its time for each of them, the flush of
-/// the device's cache once.
+/// A sync has its data written, then waits for a commit of the journal that has begun after that.
+/// The disk works in rounds: it writes the data of all that wait for it, one after the other, and
+/// commits once for all whose data was written before the round (jbd2's batching). Who comes while
+/// a round goes on therefore waits for its end and for two more; who is alone waits for no round of
+/// others.
 class disk {
  public:
-  /// `flush` once a commit, `write` for each sync in it.
+  /// `write` for the data of each sync, `flush` for a commit, whoever waits for it.
   disk(kernel& k, engine::duration flush, engine::duration write);
 
   /// Returns when everything that was written before the call is on the disk.
@@ -30,8 +32,10 @@ class disk {
   sched::timer_id timer_{};
   bool busy_ = false;
   std::uint64_t commits_ = 0;
-  std::vector<task*> in_commit_;
-  std::vector<task*> next_;
+  std::vector<task*> to_write_;    ///< of the next round
+  std::vector<task*> writing_;     ///< of this round
+  std::vector<task*> to_commit_;   ///< of the next round
+  std::vector<task*> committing_;  ///< of this round
 };
 
 }  // namespace hvsim::guest

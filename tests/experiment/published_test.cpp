@@ -107,6 +107,26 @@ TEST_CASE("jobs per minute follow from the parent time", "[experiment]") {
   CHECK(compared == 26);
 }
 
+TEST_CASE("the CPU time that is given is the published one", "[experiment]") {
+  // (SysTime + UTime) / processes, to 0.1 ms.
+  const published p = load("pv-qspinlock-reaim.yaml");
+  const published_table& given = table(p, "jobs_per_minute_given_cpu");
+  std::size_t compared = 0;
+  for (const auto& s : given.series)
+    for (std::size_t x = 0; x < given.xs.size(); ++x) {
+      const auto& system = table(p, "child_systime_s").find(s.key)->values[0][x];
+      const auto& user = table(p, "child_utime_s").find(s.key)->values[0][x];
+      REQUIRE(s.cell_sets[x].size() == (user ? 1 : 0));
+      if (!user) continue;
+      ++compared;
+      const double ms = 1000 * (system->value + user->value) / static_cast<double>(given.xs[x]);
+      const std::string& set = s.cell_sets[x][0];
+      REQUIRE(set.rfind("workload.child_cpu_time=", 0) == 0);
+      CHECK(std::stod(set.substr(set.find('=') + 1)) == Approx(ms).margin(0.051));
+    }
+  CHECK(compared == 26);
+}
+
 TEST_CASE("what was printed is kept as printed, and holes stay holes", "[experiment]") {
   const published p = parse_published(small, "small.yaml");
   const auto& s = p.tables.at(0).series.at(0);
@@ -126,5 +146,13 @@ TEST_CASE("a wrong table is refused with the place and the reason", "[experiment
   CHECK_THROWS_WITH(parse_published(with("1.50", "x"), "f.yaml"), Contains("values"));
   CHECK_THROWS_WITH(parse_published(with("1.50", "-1.50"), "f.yaml"),
                     Contains("f.yaml:18") && Contains("cannot be negative; got -1.50"));
+  CHECK_THROWS_WITH(parse_published(with("fitted: [1]", "set_by_x: {a: [1]}"), "f.yaml"),
+                    Contains("list of 2 values"));
+  CHECK_THROWS_WITH(
+      parse_published(with("    unit: s", "    unit: s\n    notes: {3: x}"), "f.yaml"),
+      Contains("3 is no value of x"));
+  CHECK_THROWS_WITH(
+      parse_published(with("schema_version: 1", "schema_version: 1\nmean_of_seeds: 0"), "f.yaml"),
+      Contains("between 1 and 1000"));
   CHECK_THROWS_AS(parse_published("", "f.yaml"), config_error);
 }

@@ -218,3 +218,38 @@ TEST_CASE("the folder holds tables, runs and a plot of each table", "[experiment
   CHECK(std::distance(fs::directory_iterator(dir / "runs"), {}) == 6);
   fs::remove_all(dir);
 }
+
+TEST_CASE("a cell can be the mean of its seeds", "[experiment]") {
+  published paper = parse_published(paper_text, "paper.yaml");
+  paper.mean_of_seeds = 3;
+  const test::fake_runner run{[](const scenario::scenario& s) {
+    return std::stoll(test::text_at(s, "seed")) * 1'000'000'000'000;
+  }};
+  const reproduction r = reproduce(paper, test::fake_loader(), run, {});
+  const reproduced_cell& c = r.tables[0].series[0].cells[0];
+  CHECK(*c.value == Approx(2));  // of 1, 2 and 3 s
+  CHECK(c.simulated->ps() == 2'000'000'000'000);
+  CHECK(c.seed_spread == Approx(200));
+  CHECK_THAT(to_text(r), Contains("3 runs a cell, tables show their mean"));
+}
+
+TEST_CASE("an override of one cell reaches that cell alone, and a note is shown", "[experiment]") {
+  std::string text = paper_text;
+  text.replace(text.find("        fitted: [1]\n"), 0, "        set_by_x: {vm.extra: [null, 7]}\n");
+  text.replace(
+      text.find("    series:\n      base:\n        label: Base\n        set: {kernel: old}\n"), 0,
+      "    notes: {2: two is odd}\n");
+  const test::fake_runner run{[](const scenario::scenario& s) {
+    return test::text_at(s, "vm.extra") == "7" ? 7'000'000'000'000 : 1'000'000'000'000;
+  }};
+  const reproduction r =
+      reproduce(parse_published(text, "paper.yaml"), test::fake_loader(), run, {});
+  const auto& cells = r.tables[0].series[0].cells;
+  CHECK(*cells[0].value == Approx(1));
+  CHECK(*cells[1].value == Approx(7));
+  CHECK_THAT(to_text(r), Contains("  2 [1]") && Contains("[1] two is odd"));
+  reproduce_options options;
+  options.sets = {"vm.extra=1"};
+  CHECK_THROWS_AS(reproduce(parse_published(text, "paper.yaml"), test::fake_loader(), run, options),
+                  usage_error);
+}

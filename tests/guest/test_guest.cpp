@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A guest's tasks under two schedulers.
 #include <catch2/catch.hpp>
+#include "sim/guest/disk.hpp"
 
 #include "guest/world.hpp"
 
@@ -148,4 +149,32 @@ TEST_CASE("sleeping, waking and idle vCPUs") {
   const vcpu_times life = v.times(sim_time{} + microseconds(300));
   CHECK(life.polling == microseconds(30));
   CHECK(life.guest + life.polling + life.asleep + life.stolen == microseconds(300));
+}
+
+TEST_CASE("a sync among others waits for two rounds of the disk, one alone for its own") {
+  world w(3, 3, free_backend(), "test-and-set");
+  // A data write takes 2 ms, a commit 3 ms.
+  hvsim::guest::disk d(w.guest->os(), milliseconds(3), milliseconds(2));
+  std::vector<sim_time> ends(3);
+  const auto sync_at = [&](std::uint32_t i, duration at) {
+    w.guest->os().start("sync", sim_time{} + at, [&d, &ends, i](task& t) {
+      d.sync(t);
+      ends[i] = t.exec.now();
+    });
+  };
+  // Alone, the first would end at 0 + 2 + 3. The second comes at 1 ms, its data is written in the
+  // round of the first's commit (2 to 7 ms), and its commit ends at 10 ms. The third comes when
+  // the disk rests.
+  sync_at(0, duration{});
+  sync_at(1, milliseconds(1));
+  sync_at(2, milliseconds(50));
+  w.run({0, 1, 2});
+  const auto near = [](sim_time t, std::int64_t ms) {
+    return t >= sim_time{} + milliseconds(ms) &&
+           t < sim_time{} + milliseconds(ms) + microseconds(50);
+  };
+  CHECK(near(ends[0], 7));
+  CHECK(near(ends[1], 10));
+  CHECK(near(ends[2], 55));
+  CHECK(d.commits() == 3);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "guest_workloads/reaim_guest.hpp"
 #include "guest_workloads/reaim_mix.hpp"
 
 using namespace hvsim::workloads;
@@ -78,4 +79,31 @@ TEST_CASE("a row of the table") {
   CHECK(r.job_timing_index() == 86);
   CHECK(to_text(r) ==
         "17      1.40     0.75    19.22   73585.71   4328.57    0.16     13.61    86");
+}
+
+TEST_CASE("the kernel's work of a child follows from the calls") {
+  reaim_costs c;
+  c.block = hvsim::engine::microseconds(1);
+  c.brk = hvsim::engine::nanoseconds(100);
+  c.exit = hvsim::engine::milliseconds(1);
+  const auto calls = reaim_calls(reaim_compute(), 100);
+  // FILESIZE 10 KiB + POOLSIZE 1 MiB / 17 processes = 70 blocks; 4 tests of 2 n blocks, one of 2 n,
+  // two of n, and 3 operations: 12 * 70 + 3 = 843 us. 6 * 1700 brk calls: 1020 us. 1 ms at the end.
+  CHECK(reaim_blocks(17) == 70);
+  CHECK(kernel_work(c, calls, 70) == hvsim::engine::microseconds(843 + 1020 + 1000));
+}
+
+TEST_CASE("children differ by the spread, and hardly in the mean") {
+  reaim_costs c;
+  c.job = hvsim::engine::milliseconds(10);
+  c.spread_permille = 100;
+  CHECK(job_time(c, 0) == c.job);
+  hvsim::engine::duration sum;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const auto t = job_time(c, i);
+    CHECK(t >= hvsim::engine::milliseconds(9));
+    CHECK(t <= hvsim::engine::milliseconds(11));
+    sum += t;
+  }
+  CHECK(static_cast<double>(sum.ps()) == Approx(1e12).epsilon(0.002));
 }
