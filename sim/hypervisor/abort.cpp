@@ -25,6 +25,19 @@ fault_class classify(const memslot* slot, vcpu::syndrome s) {
   return {place, access, s.s1ptw(), status, static_cast<std::uint8_t>(mmu::to_int(s.lvl()))};
 }
 
+/// One SRCU read-side section.
+class srcu_section {
+ public:
+  srcu_section(sync::srcu& s, const machine::cpu& c) : srcu_(s), c_(c) { srcu_.read_lock(c_); }
+  srcu_section(const srcu_section&) = delete;
+  srcu_section& operator=(const srcu_section&) = delete;
+  ~srcu_section() { srcu_.read_unlock(c_); }
+
+ private:
+  sync::srcu& srcu_;
+  const machine::cpu& c_;
+};
+
 unsigned outcome_of(mmu::stage2_result r) {
   return r == mmu::stage2_result::ok ? 0 : r == mmu::stage2_result::again ? 1 : 2;
 }
@@ -37,6 +50,7 @@ struct vm::abort {
   memslot& slot;
   const decoded_abort& what;
   bool is_private;  ///< no other thread can reach the chunk of `address`
+  bool logging;     ///< of the slot when the handler looked it up: SRCU keeps its bitmap
   fault_action action = fault_action::none;
 };
 
@@ -76,6 +90,7 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
   }
   if (on_abort) [[unlikely]]
     on_abort(v, r, address);
+  const srcu_section reading(srcu_, c);
   memslot* const slot = find_slot(address);
   const std::uint32_t id = slot == nullptr ? decoded_abort::no_slot : slot->id;
   if (what.slot != id) [[unlikely]] {
@@ -88,7 +103,7 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
     return false;
   }
   ++faults_;
-  abort a{address, *slot, what, privacy_.private_to(v.id(), address)};
+  abort a{address, *slot, what, privacy_.private_to(v.id(), address), slot->logging};
   t.advance(engine::part::fault_software, costs.fault_software.draw(c.random));
   if (what.access_flag) [[unlikely]] {
     v.end_private_run();
@@ -133,22 +148,20 @@ void vm::refill(machine::cpu& c, memcache& cache) {
   cache.pages = memcache_capacity;
 }
 
-inline void vm::mark_dirty(machine::cpu& c, memslot& slot, engine::ipa at, bool is_private) {
+inline void vm::mark_dirty(machine::cpu& c, const abort& a) {
   counters_.add(event::mark_dirty);
-  if (!slot.logging) return;
-  const std::uint64_t page = slot.page_of(at);
+  if (!a.logging) return;
+  memslot& slot = a.slot;
+  const std::uint64_t page = slot.page_of(a.address);
   // A private chunk's bits fill a line of their own only if slot and chunk are aligned alike.
-  const bool own_line = is_private && (slot.base.value() & (block_size.value() - 1)) == 0;
+  const bool own_line = a.is_private && (slot.base.value() & (block_size.value() - 1)) == 0;
   if (own_line) {
-    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, at);
+    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, a.address);
     c.thread->advance(engine::part::dirty_log, machine_.costs().dirty_set.mean);
   } else {
     c.thread->sync();
-    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, at);
+    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, a.address);
     machine_.take_line(c, slot.dirty.line_of(page), engine::part::dirty_log);
-    // Logging was switched off meanwhile: the old bitmap lives until this handler returns (SRCU),
-    // but nobody will read it.
-    if (!slot.dirty.allocated()) return;
   }
   slot.dirty.set(page);
 }
@@ -247,7 +260,7 @@ inline mmu::stage2_result vm::change_tables(vcpu::vcpu& v, fault_state& mine, ab
 bool vm::fills_private_entry(const fault_state& mine, const abort& a) const {
   const std::uint64_t chunk = a.address.value() >> access::privacy_map::chunk_shift;
   return a.is_private && mine.chunk == chunk && mine.epoch == structure_epoch_ &&
-         a.what.lvl == mmu::level::l3 && !a.what.permission && a.slot.logging &&
+         a.what.lvl == mmu::level::l3 && !a.what.permission && a.logging &&
          (a.slot.base.value() & (block_size.value() - 1)) == 0 && config_.vgic && may_work_ahead;
 }
 
@@ -265,9 +278,9 @@ void vm::private_fault(vcpu::vcpu& v, fault_state& mine, abort& a, const host::h
   v.batch.add(fault_steps_, v.trapped, t.measure([&] {
     dirty = change_tables(v, mine, a, page, a.what.write, read_side) == mmu::stage2_result::ok &&
             a.what.write;
-    if (dirty && sw_.dirty_inside_lock) mark_dirty(c, a.slot, a.address, true);
+    if (dirty && sw_.dirty_inside_lock) mark_dirty(c, a);
   }));
-  if (dirty && !sw_.dirty_inside_lock) mark_dirty(c, a.slot, a.address, true);
+  if (dirty && !sw_.dirty_inside_lock) mark_dirty(c, a);
 }
 
 inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
@@ -276,7 +289,7 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   const machine::cost_table& costs = machine_.costs();
   memslot& slot = a.slot;
   const decoded_abort& what = a.what;
-  const bool logging = slot.logging;
+  const bool logging = a.logging;
   if (mine.cache.pages < s2_.geometry.memcache_min() &&
       (!what.permission || (logging && what.write))) [[unlikely]]
     refill(c, mine.cache);
@@ -334,13 +347,13 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   if (seq == notifier_seq_ && notifiers_in_progress_ == 0) [[likely]]
     result = change_tables(v, mine, a, *page, writable, read_side);
   const bool dirty = writable && result == mmu::stage2_result::ok;
-  if (dirty && sw_.dirty_inside_lock) mark_dirty(c, slot, a.address, a.is_private);
+  if (dirty && sw_.dirty_inside_lock) mark_dirty(c, a);
   if (read_side) {
     rwlock_.read_unlock(c, since);
   } else {
     unlock_write(c);
   }
-  if (dirty && !sw_.dirty_inside_lock) mark_dirty(c, slot, a.address, a.is_private);
+  if (dirty && !sw_.dirty_inside_lock) mark_dirty(c, a);
   touch_page_count();
 }
 

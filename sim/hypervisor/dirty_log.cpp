@@ -24,6 +24,7 @@ void vm::enable_logging(machine::cpu& c, std::uint32_t id, bool initially_set) {
   c.thread->advance(engine::part::ioctl, machine_.costs().ioctl_base.mean);
   s.dirty.allocate(s.pages(), initially_set);
   s.logging = true;
+  srcu_.synchronize(c, engine::part::ioctl);
   if (initially_set) return;
   counters_.add(sized_event::s2_wrprotect, s.size);
   lock_write(c);
@@ -38,6 +39,7 @@ void vm::disable_logging(machine::cpu& c, std::uint32_t id) {
   counters_.add(event::set_memory_region);
   c.thread->advance(engine::part::ioctl, machine_.costs().ioctl_base.mean);
   s.logging = false;
+  srcu_.synchronize(c, engine::part::ioctl);
   s.dirty.release();
 }
 

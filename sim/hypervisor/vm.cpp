@@ -75,6 +75,7 @@ void vm::delete_slot(machine::cpu& c, std::uint32_t id) {
   lock_write(c);
   unmap_range(c, (*it)->base, (*it)->size);
   unlock_write(c);
+  srcu_.synchronize(c, engine::part::ioctl);
   slots_.erase(it);
 }
 
@@ -131,8 +132,9 @@ void vm::unlock_write(machine::cpu& c) {
 
 std::vector<const sync::lock_stats*> vm::lock_statistics() const {
   if (sw_.mmu_lock == lock_kind::spinlock)
-    return {&spinlock_.stats(), &mm_.mmap_lock().read_stats()};
-  return {&rwlock_.read_stats(), &rwlock_.write_stats(), &mm_.mmap_lock().read_stats()};
+    return {&spinlock_.stats(), &mm_.mmap_lock().read_stats(), &srcu_.stats()};
+  return {&rwlock_.read_stats(), &rwlock_.write_stats(), &mm_.mmap_lock().read_stats(),
+          &srcu_.stats()};
 }
 
 engine::bytes vm::bookkeeping_bytes() const {

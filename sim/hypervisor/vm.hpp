@@ -18,6 +18,7 @@
 #include "sim/machine/machine.hpp"
 #include "sim/sync/locks.hpp"
 #include "sim/sync/rcu.hpp"
+#include "sim/sync/srcu.hpp"
 #include "vcpu/vcpu.hpp"
 
 namespace hvsim::hypervisor {
@@ -144,8 +145,7 @@ class vm final : public vcpu::hypervisor {
   mmu::stage2_result relax(table_port& port, abort& a, mmu::stage2_attributes prot, bool shared);
   void access_fault(vcpu::vcpu& v, const abort& a);
   void refill(machine::cpu& c, memcache& cache);
-  [[gnu::always_inline]] inline void mark_dirty(machine::cpu& c, memslot& slot, engine::ipa at,
-                                                bool is_private);
+  [[gnu::always_inline]] inline void mark_dirty(machine::cpu& c, const abort& a);
   void lock_write(machine::cpu& c);
   void unlock_write(machine::cpu& c);
   void write_protect(machine::cpu& c, const memslot& slot, std::uint64_t first_page,
@@ -170,6 +170,7 @@ class vm final : public vcpu::hypervisor {
   sync::qspinlock spinlock_;
   sync::qrwlock rwlock_;
   sync::rcu rcu_;
+  sync::srcu srcu_{"srcu"};  // readers of the memslots
   machine::line irq_desc_;
   std::vector<std::unique_ptr<memslot>> slots_;
   std::vector<fault_state> faulting_;  // by vCPU

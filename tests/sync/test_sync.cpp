@@ -10,6 +10,7 @@
 #include "sim/check/explorers.hpp"
 #include "sim/sync/locks.hpp"
 #include "sim/sync/rcu.hpp"
+#include "sim/sync/srcu.hpp"
 #include "tests/machine/unit_profile.hpp"
 
 using namespace hvsim;
@@ -358,5 +359,65 @@ TEST_CASE("no RCU callback runs before a section that was open at its call has e
       CHECK(ran == 3);
     });
     w.engine.run();
+  }
+}
+
+TEST_CASE("SRCU: synchronize waits for sections that are open, and for no others") {
+  unit::world w;
+  sync::srcu srcu("srcu");
+  const auto reader = [&](int from, int to) {
+    w.add(engine::microseconds(from), [&, to](machine::cpu& c) {
+      c.thread->sync();
+      srcu.read_lock(c);
+      c.thread->wait_until(part::idle, engine::sim_time{} + engine::microseconds(to));
+      srcu.read_unlock(c);
+    });
+  };
+  reader(1, 50);
+  reader(2, 30);
+  reader(20, 90);
+  std::int64_t first = 0, second = 0;
+  w.add(engine::microseconds(10), [&](machine::cpu& c) {
+    srcu.synchronize(c, part::ioctl);
+    first = unit::ns(c);
+    c.thread->wait_until(part::idle, engine::sim_time{} + engine::microseconds(95));
+    srcu.synchronize(c, part::ioctl);
+    second = unit::ns(c);
+  });
+  w.engine.run();
+  CHECK(first == 50'000);
+  CHECK(second == 95'000);
+  CHECK(srcu.stats().acquisitions() == 3);
+  CHECK(srcu.stats().contended() == 1);
+  CHECK(srcu.stats().wait().sum() == engine::microseconds(40));
+}
+
+TEST_CASE("SRCU: nothing that a reader found goes away before its section ends") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    check::random_explorer chooser(seed, 1 + seed % 3 * 3);
+    unit::world w(&chooser);
+    sync::srcu srcu("srcu");
+    bool present = true, freed = false;
+    for (int i = 0; i < 3; ++i)
+      w.add(nanoseconds(1), [&](machine::cpu& c) {
+        for (int n = 0; n < 3; ++n) {
+          c.thread->sync();
+          srcu.read_lock(c);
+          const bool found = present;
+          c.thread->sync();
+          c.thread->sync();
+          if (found) CHECK(!freed);
+          srcu.read_unlock(c);
+        }
+      });
+    w.add(nanoseconds(1), [&](machine::cpu& c) {
+      c.thread->sync();
+      present = false;
+      srcu.synchronize(c, part::ioctl);
+      freed = true;
+    });
+    w.engine.run();
+    CHECK(freed);
   }
 }
