@@ -31,6 +31,8 @@ enum class part : std::uint8_t {
   thread_start,       ///< from pthread_create to the first guest entry
   startup_offset,     ///< the documented correction of one published column, off by default
   idle,               ///< waiting for other threads or for the next phase
+  steal,              ///< had work to do and no CPU: the host ran another thread, or switched
+  lock_holder_preempted,  ///< waiting for a lock while a holder of it had no CPU
   count
 };
 
@@ -38,7 +40,7 @@ inline constexpr std::size_t part_count = static_cast<std::size_t>(part::count);
 
 namespace detail {
 inline constexpr std::array<std::uint8_t, part_count> places{0,  1, 2,  11, 3,  4,  5,  6,  7, 8,
-                                                             12, 9, 13, 10, 14, 15, 16, 17, 18};
+                                                             12, 9, 13, 10, 14, 15, 16, 17, 18, 19, 20};
 }  // namespace detail
 
 /// Where a part is kept in a thread: those of the fault path side by side, in few cache lines.
@@ -52,7 +54,7 @@ constexpr std::string_view to_string(part p) {
       "guest",     "tlb_walk",      "trap",           "irqchip",    "fault_software",
       "mmap_lock", "mmu_lock_line", "mmu_lock_wait",  "table_work", "cache_maintenance",
       "tlbi",      "allocation",    "zeroing",        "dirty_log",  "ioctl",
-      "userspace", "thread_start",  "startup_offset", "idle"};
+      "userspace", "thread_start",  "startup_offset", "idle", "steal", "lock_holder_preempted"};
   return names[static_cast<std::size_t>(p)];
 }
 
