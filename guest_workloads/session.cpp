@@ -45,6 +45,8 @@ session::session(const scenario::scenario& s, mmu::table_memory& table_memory,
   place_threads(vc.vcpus);
   vm = std::make_unique<hypervisor::vm>(engine, machine, mm, tables,
                                         hypervisor::make_switches(s.values), vc);
+  // Where a lock's turn may have to wait for a CPU it needs its thread's fiber.
+  vm->may_work_ahead = host_ == nullptr;
 }
 
 session::~session() = default;

@@ -119,7 +119,7 @@ class session {
   void place_threads(std::uint32_t vcpus_wanted);
 
   const std::atomic<bool>* stop_ = nullptr;
-  std::vector<engine::core_id> cores_;   // of each vCPU; with a session_host at first
+  std::vector<engine::core_id> cores_;  // of each vCPU; with a session_host at first
   std::unique_ptr<session_host> host_;  // null: each thread has a CPU
   std::vector<engine::sim_time> thread_origin_;
   std::size_t slot0_vma_ = 0;

@@ -53,7 +53,8 @@ void session_host::place(vcpu::vcpu& v, sched::cpu_index on) {
 std::vector<std::pair<std::string, std::uint64_t>> session_host::counts() const {
   return {{"host_switches", scheduler_.switches()},
           {"host_migrations", scheduler_.migrations()},
-          {"lock_holder_preemptions", sharing_.holder_preemptions()}};
+          {"lock_holder_preemptions", sharing_.holder_preemptions()},
+          {"locks_handed_off_cpu", sharing_.handed_off_cpu()}};
 }
 
 }  // namespace hvsim::workloads

@@ -24,8 +24,8 @@ class cpu_listener {
 /// A thread notes private time with `advance` as ever. Its next sync hands what was noted to
 /// `settle`, which returns when that work is done, however often the CPU was taken away meanwhile;
 /// the difference is booked as `part::steal`. A thread that parks keeps its CPU, as a spinner does,
-/// unless it called `sleep` before. Threads that the scheduler does not know (daemons) have a CPU of
-/// their own.
+/// unless it called `sleep` before. Threads that the scheduler does not know (daemons) have a CPU
+/// of their own.
 class cpu_sharing {
  public:
   virtual ~cpu_sharing() = default;

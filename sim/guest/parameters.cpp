@@ -38,7 +38,8 @@ std::vector<parameter> host_parameters() {
       {"host.cpus",
        value_type::integer,
        "0",
-       "CPUs that the vCPU threads share, and the VMM's main thread unless the workload has a guest "
+       "CPUs that the vCPU threads share, and the VMM's main thread unless the workload has a "
+       "guest "
        "kernel; 0: one a thread",
        0.0,
        1024.0,
@@ -208,8 +209,8 @@ host_options make_host_options(const value_map& v) {
   o.scheduler.tick = v.time("host.tick");
   o.scheduler.switch_cost = v.time("host.switch_cost");
   o.policy = v.text("host.scheduler");
-  o.preemption = v.text("host.preemption") == "blind" ? sched::preemption::blind
-                                                      : sched::preemption::kernel;
+  o.preemption =
+      v.text("host.preemption") == "blind" ? sched::preemption::blind : sched::preemption::kernel;
   o.pinned = v.boolean("host.pinned");
   o.background = static_cast<std::uint32_t>(v.integer("host.background"));
   return o;

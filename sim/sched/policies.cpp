@@ -4,14 +4,23 @@
 #include <stdexcept>
 
 #include "sim/sched/cfs.hpp"
+#include "sim/sched/credit.hpp"
+#include "sim/sched/eevdf.hpp"
 
 namespace hvsim::sched {
 
+namespace {
+template <class Policy, class Options>
+std::unique_ptr<policy> make(std::uint32_t cpus) {
+  return std::make_unique<Policy>(cpus, Options{});
+}
+}  // namespace
+
 std::vector<policy_kind> register_builtin_policies() {
   return {
-      {"cfs", [](std::uint32_t n) -> std::unique_ptr<policy> {
-         return std::make_unique<cfs>(n, cfs_options{});
-       }},
+      {"cfs", make<cfs, cfs_options>},
+      {"eevdf", make<eevdf, eevdf_options>},
+      {"credit", make<credit, credit_options>},
   };
 }
 

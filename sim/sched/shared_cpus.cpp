@@ -168,7 +168,10 @@ bool shared_cpus::listen(engine::thread& t, engine::cpu_listener& l) {
   if (m == nullptr) return true;
   if (std::find(m->listeners.begin(), m->listeners.end(), &l) != m->listeners.end()) return false;
   m->listeners.push_back(&l);
-  if (!m->running) l.cpu_lost(t, clock());
+  if (!m->running) {
+    if (m->state == entity_state::runnable) ++handed_off_cpu_;
+    l.cpu_lost(t, clock());
+  }
   return true;
 }
 

@@ -58,6 +58,8 @@ class shared_cpus final : public engine::cpu_sharing {
 
   /// How often a thread was preempted that held a lock.
   [[nodiscard]] std::uint64_t holder_preemptions() const { return holder_preemptions_; }
+  /// How often a lock was handed to a waiter that had no CPU.
+  [[nodiscard]] std::uint64_t handed_off_cpu() const { return handed_off_cpu_; }
 
  private:
   class member;
@@ -72,6 +74,7 @@ class shared_cpus final : public engine::cpu_sharing {
   preemption how_;
   std::vector<std::unique_ptr<member>> members_;  // by number of the thread
   std::uint64_t holder_preemptions_ = 0;
+  std::uint64_t handed_off_cpu_ = 0;
 };
 
 }  // namespace hvsim::sched
