@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace hvsim::workloads {
 
@@ -249,8 +250,7 @@ bool rounds::next(engine::thread& t) {
 void rounds::release(session& s) {
   s.main.thread->sync();
   finished_ = 0;
-  for (engine::thread* w : idle_) s.engine.wake(*w, s.now());
-  idle_.clear();
+  for (engine::thread* w : std::exchange(idle_, {})) s.engine.wake(*w, s.main.thread->now());
 }
 
 void rounds::wait_all(session& s) {
@@ -263,8 +263,7 @@ void rounds::wait_all(session& s) {
 void rounds::quit(session& s) {
   s.main.thread->sync();
   quit_ = true;
-  for (engine::thread* w : idle_) s.engine.wake(*w, s.now());
-  idle_.clear();
+  for (engine::thread* w : std::exchange(idle_, {})) s.engine.wake(*w, s.main.thread->now());
   if (left_ == workers_) return;
   waiting_main_ = s.main.thread;
   s.main.thread->park(engine::part::idle, "the vCPU threads to leave");

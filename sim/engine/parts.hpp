@@ -39,8 +39,8 @@ enum class part : std::uint8_t {
 inline constexpr std::size_t part_count = static_cast<std::size_t>(part::count);
 
 namespace detail {
-inline constexpr std::array<std::uint8_t, part_count> places{0,  1, 2,  11, 3,  4,  5,  6,  7, 8,
-                                                             12, 9, 13, 10, 14, 15, 16, 17, 18, 19, 20};
+inline constexpr std::array<std::uint8_t, part_count> places{
+    0, 1, 2, 11, 3, 4, 5, 6, 7, 8, 12, 9, 13, 10, 14, 15, 16, 17, 18, 19, 20};
 }  // namespace detail
 
 /// Where a part is kept in a thread: those of the fault path side by side, in few cache lines.
