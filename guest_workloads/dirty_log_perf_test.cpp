@@ -121,9 +121,9 @@ void main_thread(session& s, const options& o) {
   rounds iteration(static_cast<std::uint32_t>(s.vcpus.size()));
   engine::thread& t = *s.main.thread;
   const auto timed = [&](const char* key, std::string label, auto&& work) {
-    const engine::sim_time begin = t.now();
+    const engine::sim_time begin = s.now();
     work();
-    const duration d = t.now() - begin;
+    const duration d = s.now() - begin;
     s.report(key, label, d);
     s.print(fmt::format("{} time: {}", label, seconds(d)));
     return d;
@@ -188,13 +188,13 @@ void main_thread(session& s, const options& o) {
   } else {
     s.mark("disable");
   }
-  const auto post_begin = t.now();
+  const auto post_begin = s.now();
   for (std::int64_t i = 0; i < o.post_passes; ++i) {
     iteration.release(s);
     iteration.wait_all(s);
   }
   if (o.post_passes != 0) {
-    s.report("post", "Passes after disabling", t.now() - post_begin);
+    s.report("post", "Passes after disabling", s.now() - post_begin);
     s.mark("post");
   }
   iteration.quit(s);

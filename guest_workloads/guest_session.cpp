@@ -16,7 +16,7 @@ guest_session::guest_session(const scenario::scenario& s)
       machine(machine::make_profile(s.machine.name, s.machine.values, {})),
       clock(engine),
       host_options(guest::make_host_options(s.values)),
-      host(clock, std::make_unique<sched::cfs>(host_options.scheduler.cpus, sched::cfs_options{}),
+      host(clock, sched::make_policy(host_options.policy, host_options.scheduler.cpus),
            host_options.scheduler) {
   guest::system_options o = guest::make_system_options(s.values);
   for (std::uint32_t v = 0; v < host_options.vms; ++v) {
@@ -31,7 +31,7 @@ guest_session::~guest_session() = default;
 void guest_session::run() {
   const std::uint32_t cpus = host_options.scheduler.cpus;
   for (std::uint32_t i = 0; i < host_options.background; ++i) {
-    background_.push_back(std::make_unique<background_task>());
+    background_.push_back(std::make_unique<sched::background_task>());
     host.add(*background_.back(), sched::cpu_index{i % cpus}, sim_time{});
   }
   for (const auto& g : guests) {

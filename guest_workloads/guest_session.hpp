@@ -15,14 +15,6 @@
 
 namespace hvsim::workloads {
 
-/// A task of the host that always wants a CPU.
-class background_task final : public sched::entity {
- public:
-  void ready(engine::sim_time) override {}
-  void start(engine::sim_time, engine::sim_time) override {}
-  void stop(engine::sim_time, sched::off_cpu) override {}
-};
-
 /// What a run leaves behind, besides its guests' own records.
 struct guest_outcome {
   std::vector<reported> times;
@@ -60,7 +52,7 @@ class guest_session {
   engine::duration expected;
 
  private:
-  std::vector<std::unique_ptr<background_task>> background_;
+  std::vector<std::unique_ptr<sched::background_task>> background_;
 };
 
 /// Time of all vCPUs by what it went into, as (name, time); adds up to vCPUs times run time.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace hvsim::workloads {
 
@@ -42,13 +43,28 @@ session::session(const scenario::scenario& s, mmu::table_memory& table_memory,
   vc.ipa_bits = static_cast<unsigned>(s.values.integer("vm.ipa_bits"));
   vc.vgic = s.values.boolean("vm.vgic");
   vc.extra_locked_per_block = s.values.time("host.populate_extra_locked");
-  cores_ = machine::place(machine.shape(), placement_of(s.values.text("vm.placement")), vc.vcpus,
-                          s.values.list("vm.cores"));
+  place_threads(vc.vcpus);
   vm = std::make_unique<hypervisor::vm>(engine, machine, mm, tables,
                                         hypervisor::make_switches(s.values), vc);
+  // Where a lock's turn may have to wait for a CPU it needs its thread's fiber.
+  vm->may_work_ahead = host_ == nullptr;
 }
 
 session::~session() = default;
+
+void session::place_threads(std::uint32_t vcpus_wanted) {
+  const registry::value_map& v = config.values;
+  // The main thread is one more.
+  const bool shared = session_host::needed(v, vcpus_wanted + 1);
+  const std::uint32_t cpus =
+      shared ? static_cast<std::uint32_t>(v.integer("host.cpus")) : vcpus_wanted;
+  cores_ = machine::place(machine.shape(), placement_of(v.text("vm.placement")), cpus,
+                          v.list("vm.cores"));
+  // Explored orders are not those of a scheduler.
+  if (shared && !engine.exploring())
+    host_ = std::make_unique<session_host>(engine, guest::make_host_options(v), cores_);
+  for (std::uint32_t i = cpus; i < vcpus_wanted; ++i) cores_.push_back(cores_[i % cpus]);
+}
 
 void session::build_guest(engine::bytes per_vcpu, bool all_overlap, host::backing backing,
                           std::uint32_t slots) {
@@ -123,12 +139,14 @@ void session::create_slots() {
 }
 
 void session::run(std::function<void(session&)> main_thread) {
-  engine.spawn("main", engine::sim_time{},
-               [this, work = std::move(main_thread)](engine::thread& t) {
-                 main.thread = &t;
-                 create_slots();
-                 work(*this);
-               });
+  main.thread = &engine.spawn("main", engine::sim_time{},
+                              [this, work = std::move(main_thread)](engine::thread& t) {
+                                if (host_) host_->begin(t);
+                                create_slots();
+                                work(*this);
+                                if (host_) host_->end(t);
+                              });
+  if (host_) host_->add_main(main);
   engine.run();
 }
 
@@ -136,15 +154,18 @@ void session::start_vcpus(std::function<void(session&, vcpu::vcpu&)> body) {
   const machine::cost_table& costs = machine.costs();
   for (auto& v : vcpus) {
     main.thread->advance(engine::part::thread_start, costs.thread_create.draw(main.random));
-    const engine::sim_time created = main.thread->now();
+    const engine::sim_time created = now();
     thread_origin_[v->id().value()] = created;
     v->cpu.thread = &engine.spawn("vcpu" + std::to_string(v->id().value()), created,
                                   [this, vp = v.get(), body](engine::thread& t) {
                                     vp->cpu.thread = &t;
+                                    if (host_) host_->begin(t);
                                     t.advance(engine::part::thread_start,
                                               machine.costs().thread_start.draw(vp->cpu.random));
                                     body(*this, *vp);
+                                    if (host_) host_->end(t);
                                   });
+    if (host_) host_->add_vcpu(*v);
     vm->privacy().bind(v->id(), *v->cpu.thread);
   }
 }
@@ -179,6 +200,9 @@ void session::mark(const std::string& ended) {
     p.time = t - phase_begin_;
     p.counts = vm->counts().since(counts_before_);
     for (std::size_t i = 0; i < engine::part_count; ++i) p.parts[i] = parts[i] - parts_before_[i];
+    if (host_) p.host_counts = host_->counts();
+    for (std::size_t i = 0; i < host_counts_before_.size(); ++i)
+      p.host_counts[i].second -= host_counts_before_[i].second;
     result.phases.push_back(std::move(p));
   }
   phase_open_ = true;
@@ -186,6 +210,7 @@ void session::mark(const std::string& ended) {
   host_before_ = host_now;
   counts_before_ = vm->counts();
   parts_before_ = parts;
+  if (host_) host_counts_before_ = host_->counts();
 }
 
 void session::report(std::string key, std::string label, engine::duration time) {
@@ -225,8 +250,7 @@ bool rounds::next(engine::thread& t) {
 void rounds::release(session& s) {
   s.main.thread->sync();
   finished_ = 0;
-  for (engine::thread* w : idle_) s.engine.wake(*w, s.now());
-  idle_.clear();
+  for (engine::thread* w : std::exchange(idle_, {})) s.engine.wake(*w, s.main.thread->now());
 }
 
 void rounds::wait_all(session& s) {
@@ -239,8 +263,7 @@ void rounds::wait_all(session& s) {
 void rounds::quit(session& s) {
   s.main.thread->sync();
   quit_ = true;
-  for (engine::thread* w : idle_) s.engine.wake(*w, s.now());
-  idle_.clear();
+  for (engine::thread* w : std::exchange(idle_, {})) s.engine.wake(*w, s.main.thread->now());
   if (left_ == workers_) return;
   waiting_main_ = s.main.thread;
   s.main.thread->park(engine::part::idle, "the vCPU threads to leave");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "guest_workloads/selftest_guest.hpp"
+#include "guest_workloads/session_host.hpp"
 #include "mmu/table_memory.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/host/mm.hpp"
@@ -34,6 +35,8 @@ struct phase {
   engine::duration time;
   hypervisor::counters counts;
   std::array<engine::duration, engine::part_count> parts{};  ///< over vCPUs and main thread
+  /// What the host's scheduler counted, where CPUs are shared.
+  std::vector<std::pair<std::string, std::uint64_t>> host_counts{};
 };
 
 /// What a workload leaves behind besides statistics of the VM.
@@ -78,7 +81,12 @@ class session {
   void mark(const std::string& name_of_ended_phase);
   void report(std::string key, std::string label, engine::duration time);
   void print(std::string line) { result.text.push_back(std::move(line)); }
-  [[nodiscard]] engine::sim_time now() const { return main.thread->now(); }
+  /// The main thread's time. Where threads share CPUs this syncs, so that what has been taken from
+  /// it until now is in it.
+  [[nodiscard]] engine::sim_time now() const {
+    if (host_) main.thread->sync();
+    return main.thread->now();
+  }
 
   const scenario::scenario& config;
   engine::engine engine;
@@ -108,9 +116,11 @@ class session {
 
   void build(engine::bytes total, host::backing backing);
   void create_slots();
+  void place_threads(std::uint32_t vcpus_wanted);
 
   const std::atomic<bool>* stop_ = nullptr;
-  std::vector<engine::core_id> cores_;
+  std::vector<engine::core_id> cores_;  // of each vCPU; with a session_host at first
+  std::unique_ptr<session_host> host_;  // null: each thread has a CPU
   std::vector<engine::sim_time> thread_origin_;
   std::size_t slot0_vma_ = 0;
   std::size_t test_vma_ = 0;
@@ -118,6 +128,7 @@ class session {
   engine::sim_time phase_begin_;
   hypervisor::counters counts_before_;
   std::array<engine::duration, engine::part_count> parts_before_{};
+  std::vector<std::pair<std::string, std::uint64_t>> host_counts_before_;
   bool phase_open_ = false;
   std::chrono::steady_clock::time_point host_before_;
 };

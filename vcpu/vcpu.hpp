@@ -126,6 +126,10 @@ class vcpu {
   /// Executes one invalidation on this core's TLBs.
   void apply(const tlbi& op);
 
+  /// Its thread is on another core, or another vCPU of the VM was on its core: nothing that its
+  /// TLBs hold is used from the next access on. Also on another fiber.
+  void forget_translations() { seen_ = shared_.log->sequence() - tlbi_log::capacity - 1; }
+
   [[nodiscard]] engine::vcpu_id id() const { return id_; }
 
   /// When the abort that is handled now trapped.

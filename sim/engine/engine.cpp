@@ -26,12 +26,14 @@ void thread::park(part p, const char* what) {
   const sim_time before = now_;
   engine_->leave(*this);
   parts_[place_of(p)] += now_ - before;
+  if (engine_->sharing_ != nullptr) engine_->sharing_->resume(*this);
 }
 
 void thread::wait_until(part p, sim_time t) {
   const sim_time before = now_;
   now_ = std::max(now_, t);
-  if (key() >= engine_->horizon_) engine_->yield(*this);
+  if (key() >= engine_->horizon_)
+    engine_->sharing_ == nullptr ? engine_->yield(*this) : engine_->yield_sharing(*this);
   parts_[place_of(p)] += now_ - before;
 }
 
@@ -257,8 +259,23 @@ void engine::run_on(thread& self) {
 
 void engine::yield_unusual(thread& self) {
   if (failure_) switch_to(*host_);
+  if (sharing_ != nullptr) {
+    sharing_->settle(self);
+    return;
+  }
   thread* next = choose(self.id_);
   if (next != &self) switch_to(*next);
+}
+
+// As yield, in order of time, but the horizon stays unknown.
+void engine::yield_sharing(thread& self) {
+  if (failure_) switch_to(*host_);
+  const std::size_t id = ready_.set(self.id_, self.key()) & (max_threads - 1);
+  if (id != self.id_) {
+    switch_to(*slots_[slot_of(id)].who);
+  } else if ((++lone_yields_ & housekeeping_mask) == 0) {
+    housekeeping();
+  }
 }
 
 void engine::leave(thread& self) {
@@ -314,10 +331,15 @@ void engine::wake(thread& sleeper, sim_time t) {
   sleeper.parked_ = false;
   sleeper.now_ = std::max(sleeper.now_, t);
   ready_.set(sleeper.id_, sleeper.key());
+  if (sharing_ != nullptr) sharing_->woken(sleeper);
   if (chooser_ == nullptr) horizon_ = std::min(horizon_, sleeper.key());
 }
 
 void engine::wake_owner(thread& sleeper, sim_time t) {
+  if (sharing_ != nullptr) {  // it may have no CPU
+    wake(sleeper, t);
+    return;
+  }
   sleeper.parked_ = false;
   sleeper.now_ = std::max(sleeper.now_, t);
   ready_.set(sleeper.id_, sleeper.id_);  // before everything that has a time

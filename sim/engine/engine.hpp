@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/cpu_sharing.hpp"
 #include "sim/engine/fiber.hpp"
 #include "sim/engine/fingerprint.hpp"
 #include "sim/engine/observer.hpp"
@@ -100,6 +101,12 @@ class alignas(64) thread {
   void advance(part p, duration d) {
     now_ += d;
     parts_[place_of(p)] += d;
+  }
+
+  /// Time that was booked as `from` was spent for `to`.
+  void rebook(part from, part to, duration d) {
+    parts_[place_of(from)] -= d;
+    parts_[place_of(to)] += d;
   }
 
   /// Spends time until `t`; nothing when `t` is past.
@@ -211,8 +218,24 @@ class engine {
   [[nodiscard]] static bool ended(const thread& t) { return t.done_; }
 
   /// Who is told about shared steps; null, the usual case, for nobody. Must outlive the run.
-  void observe(observer* watcher) { observer_ = watcher; }
+  void observe(observer* watcher) {
+    observer_ = watcher;
+    tracked_ = watcher != nullptr || sharing_ != nullptr;
+  }
   [[nodiscard]] observer* watcher() const { return observer_; }
+
+  /// Who schedules threads that share CPUs; never called in the usual case. Not together with a
+  /// chooser. Before `run`; must outlive it.
+  void share_cpus(cpu_sharing& s) {
+    sharing_ = &s;
+    tracked_ = true;
+    unusual_ = true;
+    horizon_ = 0;  // and stays so: every sync settles
+  }
+  /// Null in the usual case.
+  [[nodiscard]] cpu_sharing* sharing() const { return sharing_; }
+  /// Whether locks have anybody to tell: an observer, or a scheduler of shared CPUs.
+  [[nodiscard]] bool tracked() const { return tracked_; }
 
   /// Earliest time at which any thread but the running one may act; the end of time if none can.
   [[nodiscard]] sim_time horizon() const {
@@ -247,6 +270,7 @@ class engine {
   void run_errand(thread& self, errand& e);
   std::size_t take_turns(std::size_t id);
   void yield_unusual(thread& self);
+  void yield_sharing(thread& self);
   void run_on(thread& self);
   void warm_up(const slot& s) const;
   thread* next_thread();
@@ -265,11 +289,12 @@ class engine {
   // Nobody else acts before; zero while that is not known, which a sync finds out.
   event_key horizon_ = never;
   observer* observer_ = nullptr;
+  bool tracked_ = false;
   ready_tree ready_;
   thread* current_ = nullptr;
   thread* came_from_ = nullptr;
   chooser* chooser_;
-  bool unusual_;  // exploring, or about to end by an exception
+  bool unusual_;  // exploring, sharing CPUs, or about to end by an exception
   std::uint64_t switches_ = 0;
   std::vector<slot> slots_;  // the host context's, then by id
   std::size_t live_ = 0;
@@ -279,6 +304,8 @@ class engine {
   std::exception_ptr failure_;
   const std::atomic<bool>* stop_ = nullptr;
   std::function<void()> heartbeat_;
+  cpu_sharing* sharing_ = nullptr;
+  std::uint64_t lone_yields_ = 0;
   bool running_ = false;
   bool unwinding_ = false;  // fibers that have not ended are being destroyed
 };

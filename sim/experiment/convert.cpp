@@ -78,6 +78,8 @@ report::run_result convert(const workloads::session& s) {
     out.name = p.name;
     out.time = p.time;
     for (auto& [name, value] : p.counts.named()) out.counts.push_back({name, value});
+    for (const auto& [name, value] : p.host_counts)
+      if (value != 0) out.counts.push_back({name, value});
     out.breakdown = name_parts(p.parts);
     r.phases.push_back(std::move(out));
     r.total_time += p.time;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "guest_workloads/session_host.hpp"
 #include "guest_workloads/workload.hpp"
 #include "sim/host/mm.hpp"
 #include "sim/machine/topology.hpp"
@@ -105,20 +106,6 @@ verdict split_chunk(const scenario::scenario& s) {
   return "the chunk must be a block size: 0 (off), 2MiB or 1GiB";
 }
 
-verdict cores_listed(const scenario::scenario& s) {
-  const auto& list = s.values.list("vm.cores");
-  if (!is(s, "vm.placement", "list")) return {};
-  machine::topology::shape shape;
-  shape.cores = static_cast<std::uint32_t>(unsigned_value(s, "machine.topology.cores"));
-  try {
-    (void)machine::place(machine::topology(shape), machine::placement::list,
-                         static_cast<std::uint32_t>(unsigned_value(s, "vm.vcpus")), list);
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return {};
-}
-
 verdict cores_unused(const scenario::scenario& s) {
   if (is(s, "vm.placement", "list") || s.values.list("vm.cores").empty()) return {};
   return fmt::format("not used: vm.placement is {}; expected list", s.values.text("vm.placement"));
@@ -135,23 +122,49 @@ verdict frees_too_early(const scenario::scenario& s) {
   return "a planted bug: tables are freed while walkers may read them";
 }
 
-/// Workloads with a guest kernel; the others have no scheduler under their vCPUs.
+/// The others simulate the host's kernel.
 bool has_guest_kernel(const scenario::scenario& s) {
   for (const auto& w : workloads::register_builtin_workloads())
     if (w.info.name == s.workload) return static_cast<bool>(w.run_guest);
   return false;
 }
 
-verdict host_cpus_exist(const scenario::scenario& s) {
-  if (!has_guest_kernel(s)) {
-    if (unsigned_value(s, "host.cpus") == 0) return {};
-    return "the vCPUs of this workload have a core each; only guest-kernel workloads are scheduled";
+verdict cores_listed(const scenario::scenario& s) {
+  const auto& list = s.values.list("vm.cores");
+  if (!is(s, "vm.placement", "list")) return {};
+  machine::topology::shape shape;
+  const auto vcpus = static_cast<std::uint32_t>(unsigned_value(s, "vm.vcpus"));
+  const bool shared = workloads::session_host::needed(s.values, vcpus + 1) && !has_guest_kernel(s);
+  const std::uint64_t wanted = shared ? unsigned_value(s, "host.cpus") : vcpus;
+  shape.cores = static_cast<std::uint32_t>(unsigned_value(s, "machine.topology.cores"));
+  try {
+    (void)machine::place(machine::topology(shape), machine::placement::list,
+                         static_cast<std::uint32_t>(wanted), list);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
   }
+  return {};
+}
+
+verdict host_cpus_exist(const scenario::scenario& s) {
   std::uint64_t cpus = unsigned_value(s, "host.cpus");
-  if (cpus == 0) cpus = unsigned_value(s, "vm.vcpus") * unsigned_value(s, "host.vms");
+  if (cpus == 0 && has_guest_kernel(s))
+    cpus = unsigned_value(s, "vm.vcpus") * unsigned_value(s, "host.vms");
   const std::uint64_t cores = unsigned_value(s, "machine.topology.cores");
   if (cpus <= cores) return {};
   return fmt::format("{} CPUs on a machine with {} cores", cpus, cores);
+}
+
+verdict one_vm(const scenario::scenario& s) {
+  if (has_guest_kernel(s) || unsigned_value(s, "host.vms") == 1) return {};
+  return "only workloads with a guest kernel run several VMs";
+}
+
+verdict background_shares(const scenario::scenario& s) {
+  if (has_guest_kernel(s) || unsigned_value(s, "host.background") == 0 ||
+      unsigned_value(s, "host.cpus") != 0)
+    return {};
+  return "background tasks need host.cpus, which they share with the vCPUs";
 }
 
 verdict sockets_divide(const scenario::scenario& s) {
@@ -188,6 +201,8 @@ std::vector<rule> builtin_rules() {
       {"hypervisor.eager_split_chunk", split_chunk},
       {"vm.cores", cores_listed},
       {"host.cpus", host_cpus_exist},
+      {"host.vms", one_vm},
+      {"host.background", background_shares},
       {"machine.topology.sockets", sockets_divide},
       {"machine.features.tlb_l2_ways", tlb_sets},
       {"machine.features.tlb_l1_entries", tlb_l1},

@@ -27,12 +27,20 @@ std::vector<std::string> pv_names() {
   return names;
 }
 
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const sched::policy_kind& k : sched::register_builtin_policies()) names.push_back(k.name);
+  return names;
+}
+
 std::vector<parameter> host_parameters() {
   return {
       {"host.cpus",
        value_type::integer,
        "0",
-       "CPUs that the vCPUs of guest-kernel workloads share; 0: one a vCPU of each VM",
+       "CPUs that the vCPU threads share, and the VMM's main thread unless the workload has a "
+       "guest "
+       "kernel; 0: one a thread",
        0.0,
        1024.0,
        {}},
@@ -51,6 +59,21 @@ std::vector<parameter> host_parameters() {
        0.0,
        1024.0,
        {}},
+      {"host.scheduler",
+       value_type::choice,
+       "cfs",
+       "policy of the host's scheduler",
+       {},
+       {},
+       policy_names()},
+      {"host.preemption",
+       value_type::choice,
+       "kernel",
+       "kernel: who holds a spinlock of the host, or spins for one, is not preempted; blind: the "
+       "host's CPUs are themselves taken away without regard to locks",
+       {},
+       {},
+       {"kernel", "blind"}},
       {"host.tick", value_type::time, "4ms", "1/HZ of the host", 1e8, longest, {}},
       {"host.switch_cost",
        value_type::time,
@@ -185,6 +208,9 @@ host_options make_host_options(const value_map& v) {
     o.scheduler.cpus = static_cast<std::uint32_t>(v.integer("vm.vcpus")) * o.vms;
   o.scheduler.tick = v.time("host.tick");
   o.scheduler.switch_cost = v.time("host.switch_cost");
+  o.policy = v.text("host.scheduler");
+  o.preemption =
+      v.text("host.preemption") == "blind" ? sched::preemption::blind : sched::preemption::kernel;
   o.pinned = v.boolean("host.pinned");
   o.background = static_cast<std::uint32_t>(v.integer("host.background"));
   return o;

@@ -6,6 +6,8 @@
 
 #include "sim/guest/system.hpp"
 #include "sim/registry/parameter.hpp"
+#include "sim/sched/policies.hpp"
+#include "sim/sched/shared_cpus.hpp"
 
 namespace hvsim::guest {
 
@@ -15,6 +17,8 @@ std::vector<registry::parameter> parameters();
 /// How the host schedules vCPU threads.
 struct host_options {
   sched::scheduler_options scheduler;
+  std::string policy;
+  sched::preemption preemption = sched::preemption::kernel;
   bool pinned = false;           ///< vCPU v on CPU v modulo the number of CPUs
   std::uint32_t vms = 1;         ///< guests that are all alike
   std::uint32_t background = 0;  ///< tasks of the host that always want a CPU

@@ -151,8 +151,10 @@ void vm::split_huge_pages(machine::cpu& c, const memslot& slot, std::uint64_t fi
   if (!held) lock_write(c);
   table_port port(*this, c, &split_cache_, nullptr, false);
   while (at < end) {
-    const bool needbreak = sw_.mmu_lock == lock_kind::spinlock ? spinlock_.core().contended()
-                                                               : rwlock_.core().contended();
+    const engine::cpu_sharing* const cpus = c.thread->owner().sharing();
+    const bool needbreak = (sw_.mmu_lock == lock_kind::spinlock ? spinlock_.core().contended()
+                                                                : rwlock_.core().contended()) ||
+                           (cpus != nullptr && cpus->must_reschedule(*c.thread));
     if (split_cache_.pages < capacity || needbreak) {
       unlock_write(c);
       while (split_cache_.pages < capacity) {

@@ -66,23 +66,61 @@ engine::sim_time bandwidth::end_of(const active& a) {
   return updated_ + engine::duration{scale(left, present(), one)};
 }
 
-void bandwidth::move_others(const engine::thread& self) {
+void bandwidth::move_others(const engine::thread& self, engine::sim_time now) {
   for (const active& a : active_)
-    if (a.who != &self) self.owner().move_wait(*a.who, std::max(end_of(a), self.now()));
+    if (a.who != &self) self.owner().move_wait(*a.who, std::max(end_of(a), now));
+}
+
+void bandwidth::begin(const active& a, engine::sim_time now) {
+  active_.push_back(a);
+  ++count_[static_cast<int>(a.kind)];
+  move_others(*a.who, now);
+}
+
+void bandwidth::end(const engine::thread& t, engine::sim_time now) {
+  catch_up(now);
+  const auto it =
+      std::find_if(active_.begin(), active_.end(), [&t](const active& a) { return a.who == &t; });
+  if (it == active_.end()) return;  // paused
+  if (it->left != nullptr) *it->left = 0;
+  --count_[static_cast<int>(it->kind)];
+  active_.erase(it);
+  move_others(t, now);
 }
 
 void bandwidth::transfer(engine::thread& t, engine::part p, pass kind, engine::duration alone) {
   t.sync();
   catch_up(t.now());
   const std::uint64_t own = kind == pass::clear ? slowdown(1, 0) : slowdown(0, 1);
-  active_.push_back({&t, progress_ + scale(alone.ps(), one, own), kind});
-  ++count_[static_cast<int>(kind)];
-  move_others(t);
+  const std::int64_t work = scale(alone.ps(), one, own);
+  if (engine::cpu_sharing* const cpus = t.owner().sharing()) [[unlikely]] {
+    transfer_by_stretches(*cpus, t, p, kind, work);
+    return;
+  }
+  begin({&t, progress_ + work, kind, nullptr}, t.now());
   t.wait_until(p, end_of(active_.back()));
-  catch_up(t.now());
-  std::erase_if(active_, [&t](const active& a) { return a.who == &t; });
-  --count_[static_cast<int>(kind)];
-  move_others(t);
+  end(t, t.now());
+}
+
+void bandwidth::transfer_by_stretches(engine::cpu_sharing& cpus, engine::thread& t, engine::part p,
+                                      pass kind, std::int64_t work) {
+  for (std::int64_t left = work; left != 0;) {
+    t.sync();
+    catch_up(t.now());
+    begin({&t, progress_ + left, kind, &left}, t.now());
+    cpus.wait_on_cpu(t, p, end_of(active_.back()), *this);
+    end(t, t.now());
+  }
+}
+
+void bandwidth::cpu_lost(engine::thread& t, engine::sim_time now) {
+  catch_up(now);
+  const auto it =
+      std::find_if(active_.begin(), active_.end(), [&t](const active& a) { return a.who == &t; });
+  const std::int64_t left = std::max<std::int64_t>(0, it->done_at - progress_);
+  std::int64_t* const paused = it->left;
+  end(t, now);
+  *paused = left;
 }
 
 engine::duration bandwidth::loaded(engine::duration alone) {

@@ -24,8 +24,10 @@ enum class pass : std::uint8_t {
 /// stated length includes F of its own demand. F is computed with correctly rounded operations
 /// only, so every host has the same values.
 ///
+/// A thread that loses its CPU pauses its pass: what cores do not ask for loads nobody.
+///
 /// Used by the fibers of one engine.
-class bandwidth {
+class bandwidth final : private engine::cpu_listener {
  public:
   /// Demands of one clear and one clean pass and the capacity, in bytes per second, all positive.
   bandwidth(std::int64_t clear_demand, std::int64_t clean_demand, std::int64_t capacity,
@@ -46,10 +48,17 @@ class bandwidth {
     engine::thread* who;
     std::int64_t done_at;  // in units of progress
     pass kind;
+    std::int64_t* left;  // what a pause leaves to do; null where CPUs are not shared
   };
+  void cpu_lost(engine::thread& t, engine::sim_time now) override;
+  void cpu_got(engine::thread&, engine::sim_time) override {}
+  void transfer_by_stretches(engine::cpu_sharing& cpus, engine::thread& t, engine::part p,
+                             pass kind, std::int64_t work);
+  void begin(const active& a, engine::sim_time now);
+  void end(const engine::thread& t, engine::sim_time now);
   void catch_up(engine::sim_time now);
   [[nodiscard]] engine::sim_time end_of(const active& a);
-  void move_others(const engine::thread& self);
+  void move_others(const engine::thread& self, engine::sim_time now);
   [[nodiscard]] std::uint64_t present() { return slowdown(count_[0], count_[1]); }
 
   std::int64_t demand_[2];

@@ -2,23 +2,15 @@
 #include "sim/sched/cfs.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "sim/sched/virtual_time.hpp"
 
 namespace hvsim::sched {
 
 using engine::duration;
 
-namespace {
-// vruntime advances by an exact multiple of the run time, so that it does not depend on how often
-// it is brought up to date.
-constexpr std::uint32_t vruntime_unit = 64 * default_weight;
-std::int64_t virtual_of(duration d, std::uint32_t weight) {
-  return d.ps() * static_cast<std::int64_t>(vruntime_unit / weight);
-}
-}  // namespace
-
 cfs::cfs(std::uint32_t cpus, const cfs_options& options) : options_(options), queues_(cpus) {
-  const auto factor = static_cast<std::int64_t>(std::bit_width(std::min(cpus, 8U)));
+  const std::int64_t factor = tunable_factor(cpus);
   options_.latency = options.latency * factor;
   options_.min_granularity = options.min_granularity * factor;
   options_.wakeup_granularity = options.wakeup_granularity * factor;
@@ -160,14 +152,7 @@ void cfs::favour(cpu_index c, entity& target) {
 }
 
 entity* cfs::steal_candidate(cpu_index c, cpu_index to) {
-  entity* best = nullptr;
-  for (entity& e : queues_[c.value()].waiting) {
-    if (!e.allowed.contains(to)) continue;
-    if (best == nullptr || e.last_ran < best->last_ran ||
-        (e.last_ran == best->last_ran && e.policy.arrival < best->policy.arrival))
-      best = &e;
-  }
-  return best;
+  return coldest(queues_[c.value()].waiting, to);
 }
 
 }  // namespace hvsim::sched

@@ -38,12 +38,13 @@ inline constexpr std::uint32_t default_weight = 1024;
 struct policy_state {
   std::int64_t vruntime = 0;  ///< in 1/64 ps at the default weight
   std::int64_t deadline = 0;  ///< EEVDF, same unit
-  std::int64_t lag = 0;       ///< EEVDF, kept while blocked
+  std::int64_t lag = 0;       ///< EEVDF, same unit: kept while blocked
   engine::duration ran;       ///< in all
   engine::duration ran_when_picked;
   std::uint64_t arrival = 0;  ///< ties go to who came first
-  std::int32_t credit = 0;
-  std::int8_t priority = 0;
+  engine::duration credit;    ///< credit scheduler: CPU time that it may still use
+  std::int8_t priority = 0;   ///< credit scheduler
+  bool accounted = false;     ///< credit scheduler: gets its share of credit
 };
 
 /// One schedulable thing. Owned by whoever made it; a scheduler keeps pointers from `add` until

@@ -38,6 +38,26 @@ class policy {
   virtual void favour(cpu_index c, entity& target) = 0;
   /// The queued entity that a balancer should take to CPU `to`, or null.
   virtual entity* steal_candidate(cpu_index c, cpu_index to) = 0;
+  /// After a wake-up that does not preempt `current` now: how long until the CPU shall choose
+  /// again. Zero: no sooner than otherwise.
+  virtual engine::duration choose_again_in(cpu_index, const entity&) { return {}; }
+  /// Zero, or how often `periodic` is called, at multiples, while anybody is about.
+  [[nodiscard]] virtual engine::duration period() const { return {}; }
+  /// All run times have been charged until `t`. False: not again before the next `enqueue`.
+  virtual bool periodic(engine::sim_time) { return false; }
 };
+
+/// Who of a queue may go to CPU `to` and has been off its CPU for longest, or null.
+template <class Queue>
+entity* coldest(Queue& waiting, cpu_index to) {
+  entity* best = nullptr;
+  for (entity& e : waiting) {
+    if (!e.allowed.contains(to)) continue;
+    if (best == nullptr || e.last_ran < best->last_ran ||
+        (e.last_ran == best->last_ran && e.policy.arrival < best->policy.arrival))
+      best = &e;
+  }
+  return best;
+}
 
 }  // namespace hvsim::sched

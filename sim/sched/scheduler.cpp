@@ -15,8 +15,12 @@ scheduler::scheduler(timers& clock, std::unique_ptr<policy> rules, const schedul
   if (options_.balance_interval == 0)
     options_.balance_interval =
         std::max<std::uint32_t>(1, options_.cpus / static_cast<std::uint32_t>(ms_per_tick));
+  period_timer_ = timers_.add([this](sim_time t) { period(t); });  // before ticks of one instant
   for (std::uint32_t i = 0; i < options_.cpus; ++i) {
     queues_[i].tick = timers_.add([this, i](sim_time t) { tick(cpu_index{i}, t); });
+    queues_[i].choose_again = timers_.add([this, i](sim_time t) {
+      if (queues_[i].current != nullptr && queues_[i].queued != 0) reschedule(cpu_index{i}, t);
+    });
     if (options_.always_tick) timers_.arm(queues_[i].tick, sim_time{} + options_.tick);
   }
   balance_timer_ = timers_.add([this](sim_time t) { balance_tick(t); });
@@ -105,6 +109,8 @@ void scheduler::arrive(cpu_index c, entity& e, enqueue_reason why, sim_time t) {
   charge(c, t);
   q.load += e.weight;
   enqueue(c, e, why);
+  if (policy_->period() != duration{} && !timers_.armed(period_timer_))
+    timers_.arm(period_timer_, next_multiple(t, policy_->period()));
   if (why != enqueue_reason::migrated) e.ready(t);
   if (q.current == nullptr) {
     if (q.powered) {
@@ -119,6 +125,8 @@ void scheduler::arrive(cpu_index c, entity& e, enqueue_reason why, sim_time t) {
     block(*q.current, t);
   } else if (policy_->wakeup_preempts(c, *q.current, e)) {
     reschedule(c, t);
+  } else if (const duration d = policy_->choose_again_in(c, *q.current); d != duration{}) {
+    timers_.arm(q.choose_again, t + d);
   }
 }
 
@@ -197,6 +205,11 @@ void scheduler::tick(cpu_index c, sim_time t) {
   if (q.current == nullptr) return;
   charge(c, t);
   if (q.queued != 0 && policy_->tick_preempts(c, *q.current)) reschedule(c, t);
+}
+
+void scheduler::period(sim_time t) {
+  for (std::uint32_t i = 0; i < options_.cpus; ++i) charge(cpu_index{i}, t);
+  if (policy_->periodic(t)) timers_.arm(period_timer_, next_multiple(t, policy_->period()));
 }
 
 cpu_index scheduler::select_wake_cpu(const entity& e, cpu_index waker) const {

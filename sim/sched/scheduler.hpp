@@ -96,6 +96,7 @@ class scheduler {
     std::uint32_t failed_balances = 0;
     engine::sim_time charged;  // by the scheduler's clock
     timer_id tick{};
+    timer_id choose_again{};
   };
 
   [[nodiscard]] run_queue& queue(cpu_index c) { return queues_[c.value()]; }
@@ -112,6 +113,7 @@ class scheduler {
   // Ticks.
   void need_tick(cpu_index c, engine::sim_time t);
   void tick(cpu_index c, engine::sim_time t);
+  void period(engine::sim_time t);
 
   // balance.cpp
   enum class balance_kind : std::uint8_t { idle, busy, new_idle };
@@ -127,6 +129,7 @@ class scheduler {
   scheduler_options options_;
   std::vector<run_queue> queues_;
   timer_id balance_timer_{};
+  timer_id period_timer_{};
   std::uint32_t waiting_ = 0;  // queued entities of all CPUs
   std::uint64_t arrivals_ = 0;
   std::uint64_t switches_ = 0;

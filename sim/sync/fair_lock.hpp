@@ -7,9 +7,16 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/sync/holder_watch.hpp"
 #include "sim/sync/lock_stats.hpp"
 
 namespace hvsim::sync {
+
+/// What a waiter does with its CPU, where CPUs are shared.
+enum class waiting : std::uint8_t {
+  spins,  ///< keeps it; like the holder it is not preempted, unless a hypervisor below does it
+  sleeps  ///< gives it up
+};
 
 /// Exclusive and shared ownership in order of arrival, as qrwlock's wait_lock queue and
 /// qspinlock's MCS queue give it. Every acquisition syncs, so the order of arrival is the order of
@@ -29,13 +36,18 @@ namespace hvsim::sync {
 /// A reader's release is an atomic whose result is tested for waiters, so it waits for the word
 /// like an acquisition.
 ///
+/// Where threads share CPUs, a release settles first, so that a lock is free when its holder got so
+/// far and not earlier, and nobody takes it by value before that. A lock that is handed to a waiter
+/// without a CPU is that waiter's: nobody passes it.
+///
 /// Used by the fibers of one engine.
 class fair_lock {
  public:
   /// `line_part` is charged for moving the word, `wait_part` for waiting. `what` names the lock in
   /// deadlock reports (a string literal).
-  fair_lock(machine::machine& m, engine::part line_part, engine::part wait_part, const char* what)
-      : machine_(m), line_part_(line_part), wait_part_(wait_part), what_(what) {}
+  fair_lock(machine::machine& m, engine::part line_part, engine::part wait_part, const char* what,
+            waiting how = waiting::spins)
+      : machine_(m), line_part_(line_part), wait_part_(wait_part), what_(what), how_(how) {}
 
   void lock_exclusive(machine::cpu& c, lock_stats& stats) {
     c.thread->sync();
@@ -156,16 +168,21 @@ class fair_lock {
   struct waiter {
     machine::cpu* who;
     bool exclusive;
+    engine::duration* behind;  // see wait_sharing; null where CPUs are not shared
   };
 
-  void taken(machine::cpu& c, const lock_stats& stats, bool exclusive) const {
-    if (engine::observer* w = c.thread->owner().watcher()) [[unlikely]]
-      w->lock_taken(*c.thread, this, stats.name().c_str(), exclusive);
+  void taken(machine::cpu& c, const lock_stats& stats, bool exclusive) {
+    if (c.thread->owner().tracked()) [[unlikely]]
+      tell_taken(c, stats, exclusive);
   }
-  void dropped(machine::cpu& c, const lock_stats& stats, bool exclusive) const {
-    if (engine::observer* w = c.thread->owner().watcher()) [[unlikely]]
-      w->lock_dropped(*c.thread, this, stats.name().c_str(), exclusive);
+  void dropped(machine::cpu& c, const lock_stats& stats, bool exclusive) {
+    if (c.thread->owner().tracked()) [[unlikely]]
+      tell_dropped(c, stats, exclusive);
   }
+  void tell_taken(machine::cpu& c, const lock_stats& stats, bool exclusive);
+  void tell_dropped(machine::cpu& c, const lock_stats& stats, bool exclusive);
+  void wait_sharing(engine::cpu_sharing& cpus, machine::cpu& c, bool exclusive);
+  void give(const waiter& next, engine::sim_time now);
   void take_by_value(machine::cpu& c);
   void enqueue(machine::cpu& c, bool exclusive);
   void hand_over(machine::cpu& c);
@@ -183,6 +200,8 @@ class fair_lock {
   bool exclusive_ = false;
   std::uint32_t readers_ = 0;
   std::deque<waiter> queue_;
+  waiting how_;
+  holder_watch holders_;
 };
 
 }  // namespace hvsim::sync

@@ -58,11 +58,11 @@ class qrwlock {
 };
 
 /// rw_semaphore, as mmap_lock uses it: the read side is one atomic in and one out while no writer
-/// is about; writers queue with everybody.
+/// is about; writers queue with everybody. Waiters sleep; that a writer spins first is left out.
 class rwsem {
  public:
   rwsem(machine::machine& m, const std::string& name, engine::part part)
-      : core_(m, part, part, "a rwsem"),
+      : core_(m, part, part, "a rwsem", waiting::sleeps),
         read_stats_(name, "rwsem:R"),
         write_stats_(name, "rwsem:W") {}
   void down_read(machine::cpu& c) { core_.lock_shared(c, read_stats_); }

@@ -26,6 +26,10 @@ void rcu::softirq(engine::thread& t) {
   cpu_.thread = &t;
   for (;;) {
     if (queue_.empty()) {
+      if (t.owner().sharing() != nullptr) {  // who wakes sleepers is on time
+        t.sync();
+        if (!queue_.empty()) continue;
+      }
       for (machine::cpu* waiter : std::exchange(barriers_, {}))
         t.owner().wake(*waiter->thread, t.now());
       t.park(engine::part::idle, "an RCU callback to run");
@@ -57,6 +61,7 @@ void rcu::barrier(machine::cpu& c, engine::part p) {
   c.thread->sync();
   if (queue_.empty()) return;
   barriers_.push_back(&c);
+  if (engine::cpu_sharing* const cpus = c.thread->owner().sharing()) cpus->sleep(*c.thread);
   c.thread->park(p, "rcu_barrier");
 }
 

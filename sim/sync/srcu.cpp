@@ -26,6 +26,7 @@ void srcu::synchronize(machine::cpu& c, engine::part p) {
   if (!older_reader(mine)) return;
   const engine::sim_time since = t.now();
   waiters_.push_back({&c, mine});
+  if (engine::cpu_sharing* const cpus = t.owner().sharing()) cpus->sleep(t);
   t.park(p, "the readers of the memslots (SRCU)");
   stats_.waited(t.now() - since);
 }

@@ -63,3 +63,13 @@ TEST_CASE("what is probably not meant is warned about", "[experiment]") {
   REQUIRE(tlbi.size() == 1);
   CHECK_THAT(tlbi[0], Contains("relax_tlbi"));
 }
+
+TEST_CASE("CPUs that vCPUs share exist, and are shared by one VM of the host's kernel",
+          "[experiment]") {
+  CHECK(with({"vm.vcpus=40", "host.cpus=16", "host.background=4"}));
+  refused({"host.cpus=17"}, "host.cpus", "17 CPUs on a machine with 16 cores");
+  refused({"host.vms=2"}, "host.vms", "only workloads with a guest kernel");
+  refused({"host.background=1"}, "host.background", "background tasks need host.cpus");
+  CHECK(with({"vm.vcpus=4", "host.cpus=2", "vm.placement=list", "vm.cores=[3, 5]"}));
+  refused({"vm.vcpus=4", "host.cpus=3", "vm.placement=list", "vm.cores=[3, 5]"}, "vm.cores", "");
+}

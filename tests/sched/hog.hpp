@@ -9,6 +9,7 @@
 
 #include "sim/sched/cfs.hpp"
 #include "sim/sched/execution.hpp"
+#include "sim/sched/policies.hpp"
 #include "sim/sched/scheduler.hpp"
 
 namespace sched_test {
@@ -28,12 +29,10 @@ class task final : public entity {
   unsigned stops = 0;
 };
 
-/// An engine with one CFS over some CPUs.
+/// An engine with one scheduler over some CPUs.
 struct host {
-  explicit host(scheduler_options o)
-      : clock(machine),
-        rules(std::make_unique<cfs>(o.cpus, cfs_options{})),
-        sched(clock, std::move(rules), o) {}
+  explicit host(scheduler_options o, const std::string& rule = "cfs")
+      : clock(machine), rules(make_policy(rule, o.cpus)), sched(clock, std::move(rules), o) {}
 
   /// A task that is runnable from `begin` on, runs `body`, and leaves.
   task& spawn(const std::string& name, sim_time begin, std::function<void(task&)> body,
