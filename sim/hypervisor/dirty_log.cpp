@@ -152,10 +152,10 @@ void vm::split_huge_pages(machine::cpu& c, const memslot& slot, std::uint64_t fi
   table_port port(*this, c, &split_cache_, nullptr, false);
   while (at < end) {
     const engine::cpu_sharing* const cpus = c.thread->owner().sharing();
-    const bool needbreak = (sw_.mmu_lock == lock_kind::spinlock ? spinlock_.core().contended()
-                                                                : rwlock_.core().contended()) ||
-                           (cpus != nullptr && cpus->must_reschedule(*c.thread));
-    if (split_cache_.pages < capacity || needbreak) {
+    const bool needbreak = sw_.mmu_lock == lock_kind::spinlock ? spinlock_.core().contended()
+                                                               : rwlock_.core().contended();
+    const bool resched = cpus != nullptr && cpus->must_reschedule(*c.thread);
+    if (split_cache_.pages < capacity || needbreak || resched) {
       unlock_write(c);
       while (split_cache_.pages < capacity) {
         c.thread->advance(engine::part::allocation, machine_.costs().page_refill.draw(c.random));
