@@ -30,7 +30,7 @@ bool fault_batch::step(engine::thread& t) {
   const engine::duration work = work_of(s);
   if (!s.side.lock->shared_turn(cpu_, *s.side.stats, take, work)) [[unlikely]]
     return false;
-  t.pass(take ? work : engine::duration{});
+  t.pass(work * static_cast<std::int64_t>(take));
   return ++next_step_ != steps_->size() || next_fault(t);
 }
 

@@ -34,7 +34,7 @@ class fault_steps {
   };
   struct one {
     what kind = what::take;
-    bool work_of_fault = false;  ///< as long as the fault says; else for `work`
+    bool work_of_fault = false;  ///< as long as the fault says, besides `work`
     engine::duration work;
     sync::lock_side side;
   };
@@ -92,8 +92,9 @@ class fault_batch final : public engine::errand {
   bool next_fault(engine::thread& t);
   bool section(engine::thread& t, const fault_steps::one& s);
   void step_on_fiber();
+  // No branch, which the host would have to guess.
   [[nodiscard]] engine::duration work_of(const fault_steps::one& s) const {
-    return s.work_of_fault ? faults_[now_at_].work : s.work;
+    return s.work + faults_[now_at_].work * static_cast<std::int64_t>(s.work_of_fault);
   }
 
   machine::cpu& cpu_;

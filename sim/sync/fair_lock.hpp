@@ -148,13 +148,14 @@ class fair_lock {
   [[gnu::always_inline]] bool shared_turn(machine::cpu& c, lock_stats& stats, bool take,
                                           engine::duration held) {
     const engine::sim_time arrived = c.thread->now();
-    const bool waiters = !queue_.empty();
-    if (waiters || (take && (exclusive_ || arrived < free_at_))) [[unlikely]]
+    const unsigned one = take ? 1 : 0;
+    const unsigned taken_over = static_cast<unsigned>(exclusive_) | (arrived < free_at_ ? 1U : 0U);
+    if ((static_cast<unsigned>(!queue_.empty()) | (taken_over & one)) != 0) [[unlikely]]
       return false;
     const engine::duration queued = word_.free_at - arrived;
     machine_.take_line(c, word_, line_part_);
-    readers_ += take ? 1U : ~0U;
-    stats.taken_or_dropped(take, take ? queued : held);
+    readers_ += 2 * one - 1;
+    stats.taken_or_dropped(take, queued, held);
     if (readers_ == 0) free_at_ = c.thread->now();
     return true;
   }
