@@ -21,7 +21,7 @@ using sched::account;
 
 struct options {
   std::uint32_t clients;
-  duration length, user, call, hold;
+  duration warmup, length, user, call, hold;
   std::uint64_t bytes;  ///< that a call moves
 };
 
@@ -29,6 +29,7 @@ options read(const registry::value_map& v) {
   options o{};
   o.clients = static_cast<std::uint32_t>(v.integer("workload.clients"));
   if (o.clients == 0) o.clients = static_cast<std::uint32_t>(v.integer("vm.vcpus"));
+  o.warmup = v.time("workload.warmup");
   o.length = v.time("workload.duration");
   o.user = v.time("workload.user_time");
   o.call = v.time("workload.call_time");
@@ -37,15 +38,19 @@ options read(const registry::value_map& v) {
   return o;
 }
 
-/// One client: calls, each of which takes one of the file system's spinlocks for a moment.
-void client(task& t, const options& o, const std::array<guest::spinlock*, 3>& locks,
-            std::uint64_t& calls) {
-  const sim_time end = sim_time{} + o.length;
+/// One client: calls, each of which takes one of the file system's spinlocks for a moment. Without
+/// the random starts all vCPUs of a VM would get their slices at the same times.
+void client(guest::kernel& k, task& t, const options& o,
+            const std::array<guest::spinlock*, 3>& locks, std::uint64_t& calls) {
+  k.sleep_for(t, duration{static_cast<std::int64_t>(
+                     t.random.below(static_cast<std::uint64_t>(o.warmup.ps()) + 1))});
+  const sim_time counted = sim_time{} + o.warmup;
+  const sim_time end = counted + o.length;
   while (t.exec.fiber().now() + t.exec.pending() < end) {
     t.exec.run(account::user, exponential_draw(t.random, o.user));
     t.exec.run(account::kernel, exponential_draw(t.random, o.call));
     locks[t.random.below(locks.size())]->run_under(t, o.hold);
-    ++calls;
+    if (t.exec.fiber().now() >= counted) ++calls;
   }
 }
 
@@ -59,11 +64,11 @@ void run_dbench(guest_session& s) {
                                                 &k.make_lock("inode_sb_list_lock")};
     for (std::uint32_t i = 0; i < o.clients; ++i)
       k.start(fmt::format("dbench-{}", i), sim_time{},
-              [&o, locks, &calls](task& t) { client(t, o, locks, calls); });
+              [&k, &o, locks, &calls](task& t) { client(k, t, o, locks, calls); });
   }
-  s.expected = o.length;
+  s.expected = o.warmup + o.length;
   s.run();
-  const double seconds = static_cast<double>((s.result.end - sim_time{}).ps()) / 1e12;
+  const double seconds = static_cast<double>((s.result.end - sim_time{} - o.warmup).ps()) / 1e12;
   const double rate = static_cast<double>(calls * o.bytes) / 1e6 / seconds /
                       static_cast<double>(s.guests.size());
   s.report("elapsed", "Elapsed", s.result.end - sim_time{});
@@ -82,7 +87,8 @@ workload_entry dbench() {
   };
   e.info.parameters = {
       {"workload.clients", value_type::integer, "0", "of each VM; 0: one a vCPU", 0.0, 900.0, {}},
-      time("workload.duration", "500ms", "until when clients begin another call"),
+      time("workload.warmup", "200ms", "clients start at random times within it"),
+      time("workload.duration", "1s", "for which calls are counted after it"),
       time("workload.user_time", "4us", "user work between two calls, mean"),
       time("workload.call_time", "12us", "a call without its lock, mean"),
       time("workload.hold_time", "300ns", "one critical section"),

@@ -79,7 +79,7 @@ class bench {
   }
 
   void leave(task& t) {
-    faults_.free(t, options_.faults);
+    faults_.free(t, options_.faults, options_.fault);
     end_ = std::max(end_, t.exec.now());
   }
 

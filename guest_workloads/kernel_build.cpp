@@ -42,7 +42,8 @@ costs read(const registry::value_map& v) {
   c.sources = number("workload.sources");
   if (c.sources == 0) c.sources = c.compilations;
   c.user = v.time("workload.user_time");
-  c.faults = number("workload.faults");
+  c.faults = static_cast<std::uint32_t>(v.size("workload.memory").value() /
+                                        v.size("workload.page_size").value());
   c.calls = number("workload.calls");
   c.fault = v.time("workload.fault_time");
   c.call = v.time("workload.call_time");
@@ -137,8 +138,7 @@ class build {
       (t.random.below(4) == 0 ? inode_ : dentry_).run_under(t, costs_.hold);
     }
     t.exec.run(account::user, exponential_draw(t.random, mean));
-    t.exec.run(account::kernel, costs_.exit);
-    faults_.free(t, batches * guest::page_faults::lru_batch);
+    faults_.free(t, batches * guest::page_faults::lru_batch, costs_.exit);
     tasklist_.run_under(t, costs_.hold);
   }
 
@@ -174,6 +174,11 @@ registry::parameter count(const char* key, const char* value, const char* help, 
   return {key, value_type::integer, value, help, least, most, {}};
 }
 
+registry::parameter size(const char* key, const char* value, const char* help, double least,
+                         double most) {
+  return {key, value_type::size, value, help, least, most, {}};
+}
+
 registry::parameter time(const char* key, const char* value, const char* help) {
   return {key, value_type::time, value, help, 0.0, 1e13, {}};
 }
@@ -192,13 +197,15 @@ workload_entry kernel_build() {
             "are compiled",
             0, 1e6),
       time("workload.user_time", "200ms", "of one compilation in user mode, mean"),
-      count("workload.faults", "4500", "page faults of a compilation", 0, 1e6),
-      count("workload.calls", "600", "system calls of a compilation", 0, 1e6),
+      size("workload.memory", "14MiB", "memory that a compilation touches, page by page", 0, 1e12),
+      size("workload.page_size", "4KiB", "of the guest; each page is one fault", 4096, 1e6),
+      count("workload.calls", "100",
+            "system calls of a compilation that take a spinlock which others want too", 0, 1e6),
       time("workload.fault_time", "1us", "one page fault"),
       time("workload.call_time", "2us", "one system call"),
       time("workload.fork_time", "200us", "make starts a compiler"),
       time("workload.exit_time", "300us", "a compiler ends: its memory and files"),
-      time("workload.hold_time", "1us", "one critical section under a kernel lock"),
+      time("workload.hold_time", "2us", "one critical section under a spinlock"),
   };
   e.run_guest = run_kernel_build;
   return e;

@@ -13,11 +13,11 @@ using engine::nanoseconds;
 using enum evidence;
 
 constexpr std::uint32_t x86_pending_loops = 512;
+constexpr std::string_view plain_look = "a load that hits, a compare and a branch at 3 GHz";
 
-std::vector<backend_cost> common_costs(duration look, duration exit) {
+std::vector<backend_cost> common_costs(duration look, std::string_view look_source, duration exit) {
   return {
-      {"spin_iteration", &backend::spin_iteration, look, estimated,
-       "a load that hits, a compare and a pause (x86) or YIELD (arm64)"},
+      {"spin_iteration", &backend::spin_iteration, look, estimated, look_source},
       {"exit", &backend::exit, exit, estimated,
        "exit and entry, 0.3 us for HVC on Altra (kvmarm, 29 Oct 2024), and a scan of the vCPUs"},
       {"kick", &backend::kick, nanoseconds(1'500), estimated,
@@ -46,12 +46,14 @@ const backend_cost poll_start{"halt_poll_start", &backend::halt_poll_start, micr
 
 const backend_habit on_spin{"directed_yield", &backend::directed_yield, published,
                             "kvm_vcpu_on_spin, virt/kvm/kvm_main.c of Linux 6.1"};
+const backend_habit to_kernel{"yields_to_kernel", &backend::yields_to_kernel, published,
+                              "kvm_vcpu_on_spin of Linux 4.14 and later"};
 const backend_habit masked_wake{"interrupt_ends_wait", &backend::interrupt_ends_wait, published,
                                 "WFI, LoongArch IDLE and the read of GUEST_IDLE end for a pending "
                                 "interrupt even if it is masked"};
 
 std::vector<backend_cost> arm64_costs() {
-  return with(common_costs(nanoseconds(10), nanoseconds(900)),
+  return with(common_costs(nanoseconds(10), plain_look, nanoseconds(900)),
               {halt_poll(microseconds(500), "KVM_HALT_POLL_NS_DEFAULT, arm64 of Linux 6.1"),
                poll_start,
                {"event_stream", &backend::event_stream, microseconds(100), published,
@@ -66,6 +68,7 @@ backend_table arm64() {
           1,
           arm64_costs(),
           {on_spin,
+           to_kernel,
            masked_wake,
            {"steal_clock", &backend::steal_clock, published,
             "PV-time page, arch/arm64/kvm/pvtime.c of Linux 6.1"}}};
@@ -88,12 +91,13 @@ backend_table x86() {
       "KVM of Linux 6.1 on x86: pause-loop exits, directed yield, halt polling, kick by hypercall",
       spin_exit::pause_loop,
       x86_pending_loops,
-      with(common_costs(nanoseconds(20), nanoseconds(1'200)),
+      with(common_costs(nanoseconds(6), "a load that hits and a PAUSE of some 10 cycles (before Skylake: Intel's optimization manual) at 2.5 GHz", nanoseconds(1'200)),
            {halt_poll(microseconds(200), "KVM_HALT_POLL_NS_DEFAULT, x86 of Linux 6.1"),
             poll_start,
             {"spin_window", &backend::spin_window, nanoseconds(1'640), published,
              "ple_window 4096 cycles of KVM, at 2.5 GHz"}}),
       {on_spin,
+       to_kernel,
        {"spin_window_grows", &backend::spin_window_grows, published,
         "ple_window_grow 2, arch/x86/kvm/vmx/vmx.c of Linux 6.1"},
        {"kick_yields", &backend::kick_yields, published, kick},
@@ -102,13 +106,26 @@ backend_table x86() {
         "kvm_steal_time.preempted, arch/x86/kvm/x86.c of Linux 6.1"}}};
 }
 
+backend_table x86_before_polling() {
+  backend_table t = x86();
+  t.name = "kvm-x86-3.11";
+  t.help = "KVM of Linux 3.11 on x86: a fixed pause-loop window, directed yields to any preempted vCPU, no halt "
+           "polling";
+  std::erase_if(t.costs, [](const backend_cost& c) { return c.name.starts_with("halt_poll"); });
+  std::erase_if(t.habits, [](const backend_habit& h) {
+    return h.name == "spin_window_grows" || h.name == "tells_preempted" ||
+           h.name == "yields_to_kernel";
+  });
+  return t;
+}
+
 backend_table loongarch() {
   return {"kvm-loongarch",
           "KVM of Linux 6.10 on LoongArch: nothing ends a spin, no steal clock; a kick is an IPI, "
           "which no kernel uses",
           spin_exit::none,
           1,
-          with(common_costs(nanoseconds(10), nanoseconds(900)),
+          with(common_costs(nanoseconds(10), plain_look, nanoseconds(900)),
                {halt_poll(microseconds(500), "KVM_HALT_POLL_NS_DEFAULT, loongarch of Linux 6.10"),
                 poll_start}),
           {masked_wake}};
@@ -119,14 +136,14 @@ backend_table hyperv() {
           "Microsoft Hyper-V on x86 as Linux 4.19 saw it: idle by MSR GUEST_IDLE, kick by IPI",
           spin_exit::none,
           x86_pending_loops,
-          common_costs(nanoseconds(20), nanoseconds(1'200)),
+          common_costs(nanoseconds(20), "between a PAUSE of 10 cycles and one of 140, before and since Skylake", nanoseconds(1'200)),
           {masked_wake}};
 }
 
 }  // namespace
 
 const std::vector<backend_table>& backend_tables() {
-  static const std::vector<backend_table> all{arm64(), arm64_pv(), x86(), loongarch(), hyperv()};
+  static const std::vector<backend_table> all{arm64(), arm64_pv(), x86(), x86_before_polling(), loongarch(), hyperv()};
   return all;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/guest/page_faults.hpp"
 
+#include <algorithm>
+
 namespace hvsim::guest {
 
 page_faults::page_faults(kernel& k, engine::duration fault, engine::duration hold)
@@ -15,8 +17,13 @@ void page_faults::touch(task& t, std::uint32_t pages) {
   turns(t, pages);
 }
 
-void page_faults::free(task& t, std::uint32_t pages) {
-  turns(t, pages);
+void page_faults::free(task& t, std::uint32_t pages, engine::duration work) {
+  const std::uint32_t batches = (pages + lru_batch - 1) / lru_batch;
+  if (batches == 0) t.exec.run(sched::account::kernel, work);
+  for (std::uint32_t i = 0; i < batches; ++i) {
+    t.exec.run(sched::account::kernel, work / static_cast<std::int64_t>(batches));
+    turns(t, std::min(lru_batch, pages - i * lru_batch));
+  }
 }
 
 void page_faults::turns(task& t, std::uint32_t pages) {

@@ -23,8 +23,8 @@ class page_faults {
 
   /// The task touches new pages.
   void touch(task& t, std::uint32_t pages);
-  /// The task ends and gives them back.
-  void free(task& t, std::uint32_t pages);
+  /// The task ends and gives them back, which takes it `work` besides the locks.
+  void free(task& t, std::uint32_t pages, engine::duration work);
 
  private:
   struct cpu_lists {

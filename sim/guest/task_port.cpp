@@ -157,7 +157,7 @@ void task_port::leave_spin(duration window) {
   if (m.back.spin_window_grows) v.spin_window = window * 2;
   if (!m.back.directed_yield) return;
   const sim_time now = task_.exec.now();
-  m.on_spin(v, true, now);
+  m.on_spin(v, m.back.yields_to_kernel, now);
   task_.exec.settle();
   v.in_spin_loop = false;
   v.dy_eligible = false;
