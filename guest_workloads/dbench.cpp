@@ -72,6 +72,10 @@ void run_dbench(guest_session& s) {
   const double rate = static_cast<double>(calls * o.bytes) / 1e6 / seconds /
                       static_cast<double>(s.guests.size());
   s.report("elapsed", "Elapsed", s.result.end - sim_time{});
+  if (calls != 0)
+    s.report("per_call", "Time for each call of a VM",
+             (s.result.end - sim_time{} - o.warmup) * static_cast<std::int64_t>(s.guests.size()) /
+                 static_cast<std::int64_t>(calls));
   s.result.numbers.emplace_back("throughput", rate);
   s.result.text.push_back(fmt::format("Throughput {:.1f} MB/sec  {} clients", rate, o.clients));
 }

@@ -40,6 +40,7 @@ struct backend {
   bool spin_window_grows = false;    ///< doubles per exit until scheduled in
   bool directed_yield = false;       ///< a spin exit boosts a preempted vCPU (kvm_vcpu_on_spin)
   bool yields_to_kernel = false;     ///< and passes over those that were preempted in user mode
+  bool yields_to_woken = false;      ///< and also boosts one that was woken and waits for its CPU
   bool kick_yields = false;          ///< a kick offers the CPU to its target
   bool kick_is_kept = false;         ///< a kick that finds nobody asleep ends the next halt
   bool interrupt_ends_wait = false;  ///< a pending interrupt ends pv_wait although masked

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The back ends. Nobody has published what halts, wake-ups and kicks cost on the hosts of the
 // comparisons; the estimates are round numbers of the order of what kvm-unit-tests measure.
+#include <algorithm>
+
 #include "sim/guest/backend.hpp"
 
 namespace hvsim::guest {
@@ -48,6 +50,8 @@ const backend_habit on_spin{"directed_yield", &backend::directed_yield, publishe
                             "kvm_vcpu_on_spin, virt/kvm/kvm_main.c of Linux 6.1"};
 const backend_habit to_kernel{"yields_to_kernel", &backend::yields_to_kernel, published,
                               "kvm_vcpu_on_spin of Linux 4.14 and later"};
+const backend_habit to_woken{"yields_to_woken", &backend::yields_to_woken, published,
+                             "vcpu->ready, commit d73eb57b80b9 of Linux 5.3"};
 const backend_habit masked_wake{"interrupt_ends_wait", &backend::interrupt_ends_wait, published,
                                 "WFI, LoongArch IDLE and the read of GUEST_IDLE end for a pending "
                                 "interrupt even if it is masked"};
@@ -69,6 +73,7 @@ backend_table arm64() {
           arm64_costs(),
           {on_spin,
            to_kernel,
+           to_woken,
            masked_wake,
            {"steal_clock", &backend::steal_clock, published,
             "PV-time page, arch/arm64/kvm/pvtime.c of Linux 6.1"}}};
@@ -98,24 +103,39 @@ backend_table x86() {
              "ple_window 4096 cycles of KVM, at 2.5 GHz"}}),
       {on_spin,
        to_kernel,
+       to_woken,
        {"spin_window_grows", &backend::spin_window_grows, published,
         "ple_window_grow 2, arch/x86/kvm/vmx/vmx.c of Linux 6.1"},
-       {"kick_yields", &backend::kick_yields, published, kick},
+       {"kick_yields", &backend::kick_yields, published, "commit 266e85a5ec91 of Linux 5.4"},
        {"kick_is_kept", &backend::kick_is_kept, published, kick},
        {"tells_preempted", &backend::tells_preempted, published,
         "kvm_steal_time.preempted, arch/x86/kvm/x86.c of Linux 6.1"}}};
 }
 
-backend_table x86_before_polling() {
-  backend_table t = x86();
-  t.name = "kvm-x86-3.11";
-  t.help = "KVM of Linux 3.11 on x86: a fixed pause-loop window, directed yields to any preempted vCPU, no halt "
-           "polling";
-  std::erase_if(t.costs, [](const backend_cost& c) { return c.name.starts_with("halt_poll"); });
-  std::erase_if(t.habits, [](const backend_habit& h) {
-    return h.name == "spin_window_grows" || h.name == "tells_preempted" ||
-           h.name == "yields_to_kernel";
+/// Takes habits away that a kernel did not have yet.
+backend_table without(backend_table t, std::initializer_list<std::string_view> habits) {
+  std::erase_if(t.habits, [&](const backend_habit& h) {
+    return std::find(habits.begin(), habits.end(), h.name) != habits.end();
   });
+  return t;
+}
+
+backend_table x86_of_2015() {
+  backend_table t = without(x86(), {"yields_to_kernel", "yields_to_woken", "kick_yields"});
+  t.name = "kvm-x86-4.5";
+  t.help = "KVM of Linux 4.5 on x86: directed yields to any preempted vCPU, a kick only wakes";
+  for (backend_cost& c : t.costs)
+    if (c.name == "halt_poll_max")
+      c = {"halt_poll_max", &backend::halt_poll_max, microseconds(500), estimated,
+           "KVM_HALT_POLL_NS_DEFAULT, x86 of Linux 4.4, from memory"};
+  return t;
+}
+
+backend_table x86_of_2013() {
+  backend_table t = without(x86_of_2015(), {"spin_window_grows", "tells_preempted"});
+  t.name = "kvm-x86-3.11";
+  t.help = "KVM of Linux 3.11 on x86: as 4.5 with a fixed pause-loop window and no halt polling";
+  std::erase_if(t.costs, [](const backend_cost& c) { return c.name.starts_with("halt_poll"); });
   return t;
 }
 
@@ -143,7 +163,7 @@ backend_table hyperv() {
 }  // namespace
 
 const std::vector<backend_table>& backend_tables() {
-  static const std::vector<backend_table> all{arm64(), arm64_pv(), x86(), x86_before_polling(), loongarch(), hyperv()};
+  static const std::vector<backend_table> all{arm64(), arm64_pv(), x86(), x86_of_2015(), x86_of_2013(), loongarch(), hyperv()};
   return all;
 }
 

@@ -9,8 +9,9 @@
 
 #include "sim/experiment/catalogue.hpp"
 #include "sim/experiment/run.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/report/result.hpp"
 #include "sim/scenario/parse.hpp"
+#include "sim/scenario/render.hpp"
 
 namespace guest_scenario {
 
