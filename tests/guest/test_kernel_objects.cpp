@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipes and page faults of a guest, and the tables of back ends.
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "guest/world.hpp"
@@ -19,7 +21,7 @@ TEST_CASE("a full pipe keeps its writer until a reader has made room") {
           [&](task& t) {
             for (int i = 0; i < 5; ++i) {
               p.write(t);
-              written.push_back((t.exec.now() - sim_time{}) / microseconds(1));
+              written.push_back((t.exec.now() - sim_time{}).ps() / 1'000'000);
             }
           },
           {0, 1});
@@ -102,6 +104,33 @@ TEST_CASE("every value of a back end has a source") {
     }
   }
   CHECK_THROWS_AS(find_backend("bochs"), std::invalid_argument);
+}
+
+TEST_CASE("the page on guests has every source of the back ends") {
+  std::ifstream in(std::string(HVSIM_SOURCE_DIR) + "/docs/guests.md");
+  REQUIRE(in);
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  const auto row = [&](std::string_view name, std::string_view backend, evidence kind,
+                       std::string_view source) {
+    const std::string end =
+        " | " + std::string(to_string(kind)) + " | " + std::string(source) + " |\n";
+    CAPTURE(name, backend, source);
+    // The row of this source names the value, and the back end unless all have it.
+    std::size_t at = page.find(end);
+    bool found = false;
+    for (; at != std::string::npos && !found; at = page.find(end, at + 1)) {
+      const std::size_t begin = page.rfind('\n', at) + 1;
+      const std::string line = page.substr(begin, at - begin);
+      found = line.starts_with("| `" + std::string(name) + "` |") &&
+              (line.ends_with("| all") ||
+               line.find("`" + std::string(backend) + "`") != std::string::npos);
+    }
+    CHECK(found);
+  };
+  for (const backend_table& t : backend_tables()) {
+    for (const backend_cost& c : t.costs) row(c.name, t.name, c.kind, c.source);
+    for (const backend_habit& h : t.habits) row(h.name, t.name, h.kind, h.source);
+  }
 }
 
 TEST_CASE("back ends poll, spin and kick as their sources say") {
