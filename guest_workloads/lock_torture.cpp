@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "guest_workloads/draws.hpp"
 #include "guest_workloads/guest_session.hpp"
-#include "guest_workloads/stream_math.hpp"
 
 namespace hvsim::workloads {
 
@@ -18,29 +18,6 @@ using engine::duration;
 using engine::sim_time;
 using registry::value_type;
 using sched::account;
-
-/// A draw whose mean is `mean`.
-using draw = duration (*)(engine::random_stream&, duration mean);
-
-duration constant(engine::random_stream&, duration mean) {
-  return mean;
-}
-
-duration uniform(engine::random_stream& r, duration mean) {
-  return mean == duration{} ? mean
-                            : duration{static_cast<std::int64_t>(
-                                  r.below(2 * static_cast<std::uint64_t>(mean.ps()) + 1))};
-}
-
-duration exponential(engine::random_stream& r, duration mean) {
-  const double u = (static_cast<double>(r.next() >> 11) + 0.5) / 9007199254740992.0;  // 2^53
-  return duration{static_cast<std::int64_t>(-portable_log(u) * static_cast<double>(mean.ps()))};
-}
-
-draw find_draw(const std::string& name) {
-  if (name == "uniform") return uniform;
-  return name == "exponential" ? exponential : constant;
-}
 
 struct options {
   std::uint32_t threads;
@@ -110,7 +87,7 @@ workload_entry lock_torture() {
   workload_entry e;
   e.info.name = "lock_torture";
   e.info.help = "the kernel's locktorture: tasks of a guest take one spinlock over and over";
-  const std::vector<std::string> shapes{"constant", "uniform", "exponential"};
+  const std::vector<std::string> shapes = draw_names();
   e.info.parameters = {
       {"workload.threads",
        value_type::integer,

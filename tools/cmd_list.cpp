@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "sim/guest/backend.hpp"
 #include "sim/scenario/parse.hpp"
 #include "sim/scenario/units.hpp"
 #include "tools/commands.hpp"
@@ -74,6 +75,22 @@ json list_machines(const registry::catalogue& c) {
   return rows;
 }
 
+json list_backends(const registry::catalogue&) {
+  json rows = json::array();
+  for (const guest::backend_table& t : guest::backend_tables()) {
+    json values = json::array();
+    const auto add = [&](std::string_view key, json value, guest::evidence kind,
+                         std::string_view source) {
+      values.push_back(
+          {{"key", key}, {"value", value}, {"kind", to_string(kind)}, {"source", source}});
+    };
+    for (const auto& c : t.costs) add(c.name, scenario::format_time(c.value.ps()), c.kind, c.source);
+    for (const auto& h : t.habits) add(h.name, "true", h.kind, h.source);
+    rows.push_back({{"name", t.name}, {"help", t.help}, {"values", values}});
+  }
+  return rows;
+}
+
 json list_switches(const registry::catalogue& c) {
   json rows = json::array();
   for (const auto& p : c.common)
@@ -121,6 +138,11 @@ std::string named_rows(const json& rows) {
                                    first_line(row["help"].get<std::string>()));
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
+    if (row.contains("values"))
+      for (const auto& v : row["values"])
+        out += fmt::format("    {}: {}  # {}: {}\n", v["key"].get<std::string>(),
+                           v["value"].get<std::string>(), v["kind"].get<std::string>(),
+                           v["source"].get<std::string>());
     if (!row.contains("switches")) continue;
     for (const auto& s : row["switches"])
       out += fmt::format("    {}: {}  # {}\n", s["key"].get<std::string>(),
@@ -151,7 +173,8 @@ void add_list(CLI::App& app, context& ctx) {
   using maker = std::function<json(const registry::catalogue&)>;
   static const std::map<std::string, maker> lists{
       {"workloads", list_workloads}, {"presets", list_presets},       {"machines", list_machines},
-      {"switches", list_switches},   {"parameters", list_parameters}, {"configs", list_configs}};
+      {"switches", list_switches},   {"parameters", list_parameters}, {"configs", list_configs},
+      {"backends", list_backends}};
   std::vector<std::string> names;
   for (const auto& [name, make] : lists) names.push_back(name);
   struct list_arguments {

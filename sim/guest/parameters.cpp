@@ -136,7 +136,7 @@ std::vector<parameter> guest_parameters() {
       {"guest.pv_spin_threshold",
        value_type::integer,
        "32768",
-       "looks before a waiter sleeps (SPIN_THRESHOLD)",
+       "looks before a waiter of pv-qspinlock or pv-ticket sleeps (SPIN_THRESHOLD)",
        1.0,
        16777216.0,
        {}},
@@ -162,6 +162,20 @@ std::vector<parameter> guest_parameters() {
        {},
        {},
        {"backend", "on", "off"}},
+      {"guest.twedel",
+       value_type::integer,
+       "-1",
+       "TWED of arm64: a WFE traps after 2^(twedel+8) cycles; -1: off, at once",
+       -1.0,
+       15.0,
+       {}},
+      {"guest.event_stream",
+       value_type::time,
+       "100us",
+       "arm64: period of the timer events that end a WFE, and with it a longer TWED; 0: off",
+       0.0,
+       longest,
+       {}},
       {"guest.halt_poll",
        value_type::time,
        "500us",
@@ -221,6 +235,11 @@ system_options make_system_options(const value_map& v) {
   o.back = find_backend(v.text("guest.backend"));
   if (o.back.halt_poll_max != engine::duration{})
     o.back.halt_poll_max = std::min(o.back.halt_poll_max, v.time("guest.halt_poll"));
+  if (o.back.spin == spin_exit::wfe) {
+    const std::int64_t delay = v.integer("guest.twedel");
+    if (delay >= 0) o.back.spin_window = twed_delay(o.back, static_cast<std::uint32_t>(delay));
+    o.back.event_stream = v.time("guest.event_stream");
+  }
   if (v.text("guest.steal_clock") != "backend")
     o.back.steal_clock = v.text("guest.steal_clock") == "on";
   o.kernel.lock = v.text("guest.lock");

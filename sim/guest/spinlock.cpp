@@ -45,7 +45,12 @@ made make_simple(const std::string& name, lock_context& shared, const locks::pv_
 
 made make_queued(const std::string& name, lock_context& shared, const locks::pv_options&) {
   return std::make_unique<lock_of<locks::qspinlock>>(name, shared, shared.nodes,
-                                                     locks::qspinlock_options{});
+                                                     locks::qspinlock_options{shared.pending_loops});
+}
+
+made make_pv_ticket(const std::string& name, lock_context& shared, const locks::pv_options& pv) {
+  return std::make_unique<lock_of<locks::pv_ticket>>(name, shared, shared.tickets, ++shared.made,
+                                                     pv.spin_threshold);
 }
 
 made make_pv(const std::string& name, lock_context& shared, const locks::pv_options& pv) {
@@ -76,12 +81,20 @@ void spinlock::unlock(task& t) {
     t.machine().guest.preempt_enabled(t.cpu, t.exec.now());
 }
 
+void spinlock::run_under(task& t, duration d) {
+  lock(t);
+  t.exec.run(account::kernel, d);
+  unlock(t);
+}
+
 std::vector<lock_kind> register_builtin_guest_locks() {
   return {
       {"test-and-set", "unfair; x86 guests without paravirtual locks",
        make_simple<locks::test_and_set>},
       {"ticket", "first come, first served over one word; Linux before 4.2",
        make_simple<locks::ticket>},
+      {"pv-ticket", "the same, waiters sleep and the next one is kicked; Linux 3.12 to 4.1",
+       make_pv_ticket},
       {"qspinlock", "pending bit and MCS queue; waiters spin", make_queued},
       {"pv-qspinlock", "queued, waiters sleep and are kicked; stealing as guest.pv says", make_pv},
   };

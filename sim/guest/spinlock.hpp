@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/guest/locks/pv_qspinlock.hpp"
+#include "sim/guest/locks/pv_ticket.hpp"
 #include "sim/guest/locks/queue_nodes.hpp"
 #include "sim/guest/task_port.hpp"
 #include "sim/sync/lock_stats.hpp"
@@ -17,10 +18,13 @@ namespace hvsim::guest {
 
 /// What all spinlocks of one guest share.
 struct lock_context {
-  lock_context(machine::machine& m, std::uint32_t cpus) : machine(m), nodes(cpus), hash(cpus) {}
+  lock_context(machine::machine& m, std::uint32_t cpus, std::uint32_t loops)
+      : machine(m), nodes(cpus), hash(cpus), tickets(cpus), pending_loops(loops) {}
   machine::machine& machine;
   locks::queue_nodes nodes;
   locks::pv_hash hash;
+  locks::ticket_waiters tickets;
+  std::uint32_t pending_loops;  ///< of native queued locks
   locks::lock_event_counts events{};
   std::uint32_t made = 0;  ///< locks so far
 };
@@ -37,6 +41,8 @@ class spinlock {
 
   void lock(task& t);
   void unlock(task& t);
+  /// Takes it, does kernel work for `d` and lets it go.
+  void run_under(task& t, engine::duration d);
 
   [[nodiscard]] const sync::lock_stats& stats() const { return stats_; }
 

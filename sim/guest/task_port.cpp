@@ -131,14 +131,20 @@ spin_result task_port::spin_until(word& w, condition c, std::uint64_t iterations
       next = std::min(next, round - over);
     }
     vcpu_thread& v = task_.vcpu();
-    const bool leaves =
-        back.spin == spin_exit::pause_loop || (back.spin == spin_exit::wfe && v.traps_wfe());
     const duration window = std::max(v.spin_window, back.spin_iteration);
+    const bool leaves = leaves_guest(v, window);
     if (leaves) next = std::min(next, window);
     const duration spent = task_.exec.spin(account::spin, next);
     me.before += spent;
     if (!c.holds(w.value) && leaves && spent >= window) leave_spin(window);
   }
+}
+
+bool task_port::leaves_guest(const vcpu_thread& v, duration window) const {
+  const backend& back = task_.machine().back;
+  if (back.spin != spin_exit::wfe) return back.spin == spin_exit::pause_loop;
+  // A WFE that the event stream ends before its trap is due never traps.
+  return v.traps_wfe() && (back.event_stream == duration{} || window <= back.event_stream);
 }
 
 void task_port::leave_spin(duration window) {
@@ -151,18 +157,18 @@ void task_port::leave_spin(duration window) {
   if (m.back.spin_window_grows) v.spin_window = window * 2;
   if (!m.back.directed_yield) return;
   const sim_time now = task_.exec.now();
-  m.on_spin(v, true, now);
+  m.on_spin(v, m.back.yields_to_kernel, now);
   task_.exec.settle();
   v.in_spin_loop = false;
   v.dy_eligible = false;
 }
 
-void task_port::halt_while(word& w, std::uint32_t value, std::uint32_t mask) {
+void task_port::halt_while(word& w, condition c) {
   vm& m = task_.machine();
   vcpu_thread& v = task_.vcpu();
   if (!m.back.kick_is_kept) v.forget_kick();
   access(w);
-  if ((w.value & mask) != value) return;
+  if (!c.holds(w.value)) return;
   task_.exec.run(account::exit, m.back.halt);
   const sim_time now = task_.exec.now();
   if (v.take_kick()) return;

@@ -29,7 +29,7 @@ class task_port {
   std::uint32_t fetch_add(locks::word& w, std::uint32_t n);
   locks::spin_result spin_until(locks::word& w, locks::condition c, std::uint64_t iterations,
                                 locks::side_check side = {});
-  void halt_while(locks::word& w, std::uint32_t value, std::uint32_t mask);
+  void halt_while(locks::word& w, locks::condition c);
   void kick(locks::cpu_number target);
   [[nodiscard]] bool is_preempted(locks::cpu_number target) const;
   void count(locks::lock_event e) { ++events_[static_cast<std::size_t>(e)]; }
@@ -37,6 +37,7 @@ class task_port {
  private:
   void access(locks::word& w);
   void set(locks::word& w, std::uint32_t value);
+  [[nodiscard]] bool leaves_guest(const vcpu_thread& v, engine::duration window) const;
   void leave_spin(engine::duration window);
 
   task& task_;

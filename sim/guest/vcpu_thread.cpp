@@ -213,7 +213,8 @@ void vm::on_spin(vcpu_thread& me, bool in_kernel_only, sim_time t) {
   for (std::uint32_t i = 1; i <= n && !done; ++i) {
     const std::uint32_t index = (last + i) % n;
     vcpu_thread& v = *vcpus_[index];
-    if (!v.ready_to_run() || &v == &me || v.sleeping() != sleep_state::awake) continue;
+    const bool waits = back.yields_to_woken ? v.ready_to_run() : v.preempted();
+    if (!waits || &v == &me || v.sleeping() != sleep_state::awake) continue;
     const auto* p = static_cast<const task*>(guest.current(v.guest_cpu()));
     if (v.preempted() && in_kernel_only && (p == nullptr || !p->in_kernel())) continue;
     const bool eligible = !v.in_spin_loop || v.dy_eligible;

@@ -27,6 +27,7 @@ struct explored_world {
   std::vector<bool> kicked;
   std::vector<hvsim::engine::thread*> asleep;
   planted bug = planted::nothing;
+  bool keeps_kicks = false;  ///< as KVM's pv_unhalted
 };
 
 class explore_port {
@@ -100,15 +101,15 @@ class explore_port {
     return {locks::spin_end::limit, w.value};
   }
   /// Interrupts are off from the look on, so a kick after it is pending when the CPU sleeps; one
-  /// before it was an interrupt like any other.
-  void halt_while(locks::word& w, std::uint32_t value, std::uint32_t mask) {
+  /// before it was an interrupt like any other, unless the host keeps it.
+  void halt_while(locks::word& w, locks::condition c) {
     t_.sync();
     if (world_.bug == planted::wait_without_look) {
       t_.sync();
       world_.kicked[cpu_] = false;
     } else {
-      world_.kicked[cpu_] = false;
-      if ((w.value & mask) != value) return;
+      if (!world_.keeps_kicks) world_.kicked[cpu_] = false;
+      if (!c.holds(w.value)) return;
       t_.sync();
     }
     if (!world_.kicked[cpu_]) {

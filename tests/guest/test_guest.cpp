@@ -80,6 +80,27 @@ TEST_CASE("WFE traps only where the host CPU has other work") {
   CHECK(shared.guest->machine().vcpu(1).wfe_exits > 0);
 }
 
+TEST_CASE("TWED puts a WFE trap off, and the event stream ends a WFE before a longer delay") {
+  const auto exits = [](duration stream) {
+    backend b = free_backend();
+    b.spin = spin_exit::wfe;
+    b.cycle = nanoseconds(1);
+    b.spin_window = twed_delay(b, 6);
+    b.event_stream = stream;
+    b.exit = microseconds(1);
+    world w(1, 2, b, "qspinlock");
+    second_waits(w, milliseconds(20), {0, 0});
+    return w.guest->machine().vcpu(1).wfe_exits;
+  };
+  // Five slices of 4 ms, 2^14 ns in the guest and an exit of 1 us in turn: 1150, give or take what
+  // the exits vary and the ends of slices cut off.
+  for (const duration stream : {duration{}, microseconds(100)}) {
+    CHECK(exits(stream) > 1140);
+    CHECK(exits(stream) < 1160);
+  }
+  CHECK(exits(microseconds(10)) == 0);
+}
+
 TEST_CASE("a directed yield lends no more than the wake-up granularity") {
   struct outcome {
     duration waited;

@@ -6,6 +6,7 @@
 #include "guest/explore_port.hpp"
 #include "sim/check/explorers.hpp"
 #include "sim/guest/locks/pv_qspinlock.hpp"
+#include "sim/guest/locks/pv_ticket.hpp"
 #include "sim/guest/locks/qspinlock.hpp"
 #include "sim/guest/locks/test_and_set.hpp"
 #include "sim/guest/locks/ticket.hpp"
@@ -21,6 +22,7 @@ constexpr std::uint32_t cpus = 3;
 struct shared {
   locks::queue_nodes nodes{cpus};
   locks::pv_hash hash{cpus};
+  locks::ticket_waiters tickets{cpus};
 };
 
 struct verdict {
@@ -35,11 +37,13 @@ struct verdict {
 
 /// Three CPUs take the lock once each, the first one twice, as `order` has them move.
 template <class Make>
-void explore_once(engine::chooser& order, Make make, planted bug, verdict& v) {
+void explore_once(engine::chooser& order, Make make, planted bug, verdict& v,
+                  bool keeps_kicks = false) {
   shared common;
   auto lock = make(common);
   explored_world world(cpus);
   world.bug = bug;
+  world.keeps_kicks = keeps_kicks;
   engine::engine e(&order);
   int inside = 0;
   for (std::uint32_t c = 0; c < cpus; ++c)
@@ -64,11 +68,11 @@ void explore_once(engine::chooser& order, Make make, planted bug, verdict& v) {
 
 /// Every order of the first `depth` moves.
 template <class Make>
-verdict explore(std::size_t depth, Make make) {
+verdict explore(std::size_t depth, Make make, bool keeps_kicks = false) {
   verdict v;
   check::exhaustive_explorer orders(depth);
   do {
-    explore_once(orders, make, planted::nothing, v);
+    explore_once(orders, make, planted::nothing, v, keeps_kicks);
   } while (orders.next_run());
   return v;
 }
@@ -125,6 +129,32 @@ TEST_CASE("the paravirtual lock of every kernel excludes, and nobody sleeps for 
     CHECK(v.seen(locks::lock_event::pv_kick_unlock) > 0);
     CHECK(v.seen(locks::lock_event::pv_wait_head) > 0);
   }
+}
+
+TEST_CASE("the lock of openEuler's arm64 guests, whose host keeps a kick, excludes and wakes") {
+  const verdict v = explore(7, [](shared& s) { return pv(s, {}); }, true);
+  CHECK(v.runs > 300);
+  CHECK(v.overlaps == 0);
+  CHECK(v.stuck == 0);
+  CHECK(v.seen(locks::lock_event::pv_kick_unlock) > 0);
+}
+
+TEST_CASE("the paravirtual ticket lock excludes, and nobody sleeps for ever") {
+  const auto make = [](shared& s) { return locks::pv_ticket(s.tickets, 1, 1); };
+  for (const bool keeps : {false, true}) {
+    CAPTURE(keeps);
+    const verdict v = explore(7, make, keeps);
+    CHECK(v.runs > 300);
+    CHECK(v.overlaps == 0);
+    CHECK(v.stuck == 0);
+    CHECK(v.seen(locks::lock_event::taken_slow) > 0);
+    CHECK(v.seen(locks::lock_event::released_slow_kicked) > 0);
+  }
+  const verdict deep = explore_randomly(1000, make, planted::nothing);
+  CHECK(deep.overlaps == 0);
+  CHECK(deep.stuck == 0);
+  CHECK(deep.seen(locks::lock_event::taken_slow_pickup) > 0);
+  CHECK(explore_randomly(1000, make, planted::wait_without_look).stuck > 0);
 }
 
 TEST_CASE("two planted bugs are found, and nothing without them") {

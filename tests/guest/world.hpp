@@ -28,7 +28,7 @@ inline backend free_backend() {
   backend b;
   b.name = "free";
   b.spin_iteration = nanoseconds(10);
-  b.exit = b.kick = b.ipi = b.wake = b.poll_wake = duration{};
+  b.halt_poll_start = microseconds(10);
   b.halt = nanoseconds(1);
   return b;
 }

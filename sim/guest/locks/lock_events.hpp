@@ -10,7 +10,8 @@
 namespace hvsim::guest::locks {
 
 /// As kernel/locking/lock_events_list.h names them. The three pv_hash_hops and pv_latency_* values
-/// of the kernel are averages; here they are sums beside the number of kicks and wake-ups.
+/// of the kernel are averages; here they are sums beside the number of kicks and wake-ups. The last
+/// four are debugfs counters of the ticket lock, arch/x86/kernel/kvm.c of Linux 3.12.
 enum class lock_event : std::uint8_t {
   pv_hash_hops,        ///< entries looked at while hashing and unhashing
   pv_kick_unlock,      ///< kicks at unlock
@@ -27,6 +28,10 @@ enum class lock_event : std::uint8_t {
   lock_use_node3,
   lock_use_node4,
   lock_no_node,  ///< no node left
+  taken_slow,            ///< paravirtual ticket lock: a waiter went to sleep
+  taken_slow_pickup,     ///< and found at the last look that it was its turn
+  released_slow,         ///< unlocks that found the flag of sleepers
+  released_slow_kicked,  ///< and kicked one
   count
 };
 
@@ -38,7 +43,7 @@ constexpr std::string_view to_string(lock_event e) {
   constexpr std::array<std::string_view, lock_event_count> names{
       "pv_hash_hops",  "pv_kick_unlock", "pv_kick_wake",   "pv_lock_stealing", "pv_spurious_wakeup",
       "pv_wait_again", "pv_wait_early",  "pv_wait_head",   "pv_wait_node",     "lock_pending",
-      "lock_slowpath", "lock_use_node2", "lock_use_node3", "lock_use_node4",   "lock_no_node"};
+      "lock_slowpath", "lock_use_node2", "lock_use_node3", "lock_use_node4",   "lock_no_node", "taken_slow", "taken_slow_pickup", "released_slow", "released_slow_kicked"};
   return names[static_cast<std::size_t>(e)];
 }
 

@@ -91,9 +91,9 @@ concept lock_port = requires(P p, word& w, word* pointer, std::uint32_t v, condi
   /// ever).
   { p.spin_until(w, c, n) } -> std::same_as<spin_result>;
   { p.spin_until(w, c, n, s) } -> std::same_as<spin_result>;
-  /// Sleeps as the hypervisor offers it (pv_wait), unless the masked bits differ from `value` at
-  /// the last look: (word, value, mask). May return for no reason.
-  {p.halt_while(w, v, v)};
+  /// Sleeps as the hypervisor offers it (pv_wait), unless the condition does not hold at the last
+  /// look. May return for no reason.
+  {p.halt_while(w, c)};
   /// Wakes the CPU from `halt_while`; kept for its next one if it does not sleep (pv_kick).
   {p.kick(cpu_number{})};
   /// Whether the hypervisor says that the CPU is preempted (vcpu_is_preempted).

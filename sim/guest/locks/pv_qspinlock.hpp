@@ -110,7 +110,7 @@ class pv_qspinlock {
       if (p.load(node.locked) == 0) {
         p.count(lock_event::pv_wait_node);
         if (end == spin_end::side) p.count(lock_event::pv_wait_early);
-        p.halt_while(node.state, vcpu_halted, ~0U);
+        p.halt_while(node.state, {~0U, vcpu_halted, true});
       }
       p.compare_exchange(node.state, vcpu_halted, vcpu_running, ~0U);
       if (p.load(node.locked) != 0) return;
@@ -158,7 +158,7 @@ class pv_qspinlock {
       p.store(node.state, vcpu_hashed, ~0U);
       p.count(lock_event::pv_wait_head);
       if (sleeps != 0) p.count(lock_event::pv_wait_again);
-      p.halt_while(w, q_slow, q_locked_mask);
+      p.halt_while(w, {q_locked_mask, q_slow, true});
     }
   }
 

@@ -9,7 +9,7 @@ namespace hvsim::guest::locks {
 struct qspinlock_options {
   /// Looks at a word in which only the pending bit is set: _Q_PENDING_LOOPS, 512 on x86 and
   /// powerpc, 1 elsewhere.
-  std::uint32_t pending_loops = 512;
+  std::uint32_t pending_loops = 1;
 };
 
 /// First come, first served: who has to wait at all can be overtaken by nobody.
