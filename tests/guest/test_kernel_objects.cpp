@@ -30,6 +30,7 @@ TEST_CASE("a full pipe keeps its writer until a reader has made room") {
           [&](task& t) {
             t.exec.run(account::user, microseconds(100));
             for (int i = 0; i < 5; ++i) {
+              t.exec.settle();
               most = std::max(most, p.messages());
               p.read(t);
               t.exec.run(account::user, microseconds(10));

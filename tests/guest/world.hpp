@@ -29,6 +29,7 @@ inline backend free_backend() {
   b.name = "free";
   b.spin_iteration = nanoseconds(10);
   b.halt_poll_start = microseconds(10);
+  b.spin_window = microseconds(2);
   b.halt = nanoseconds(1);
   return b;
 }
