@@ -69,8 +69,8 @@ void run_dbench(guest_session& s) {
   s.expected = o.warmup + o.length;
   s.run();
   const double seconds = static_cast<double>((s.result.end - sim_time{} - o.warmup).ps()) / 1e12;
-  const double rate = static_cast<double>(calls * o.bytes) / 1e6 / seconds /
-                      static_cast<double>(s.guests.size());
+  const double rate =
+      static_cast<double>(calls * o.bytes) / 1e6 / seconds / static_cast<double>(s.guests.size());
   s.report("elapsed", "Elapsed", s.result.end - sim_time{});
   if (calls != 0)
     s.report("per_call", "Time for each call of a VM",

@@ -28,23 +28,26 @@ struct options {
 
 options read(const registry::value_map& v) {
   const auto number = [&](const char* key) { return static_cast<std::uint32_t>(v.integer(key)); };
-  return {number("workload.groups"),      number("workload.fds"),
-          number("workload.loops"),       number("workload.capacity"),
-          number("workload.faults"),      v.time("workload.fault_time"),
-          v.time("workload.hold_time"),   v.time("workload.user_time"),
+  return {number("workload.groups"),
+          number("workload.fds"),
+          number("workload.loops"),
+          number("workload.capacity"),
+          number("workload.faults"),
+          v.time("workload.fault_time"),
+          v.time("workload.hold_time"),
+          v.time("workload.user_time"),
           {v.time("workload.call_time"), v.time("workload.copy_time")}};
 }
 
 /// The tasks of one guest. Every sender of a group writes to every receiver of the group.
 class bench {
  public:
-  bench(guest::kernel& k, const options& o)
-      : options_(o), faults_(k, o.fault, o.hold) {
+  bench(guest::kernel& k, const options& o) : options_(o), faults_(k, o.fault, o.hold) {
     for (std::uint32_t g = 0; g < o.groups; ++g) {
       const std::size_t first = pipes_.size();
       for (std::uint32_t i = 0; i < o.pairs; ++i) {
-        pipes_.push_back(std::make_unique<guest::pipe>(k, fmt::format("pipe-{}-{}", g, i),
-                                                       o.capacity, o.pipe));
+        pipes_.push_back(
+            std::make_unique<guest::pipe>(k, fmt::format("pipe-{}-{}", g, i), o.capacity, o.pipe));
         k.start(fmt::format("receiver-{}-{}", g, i), sim_time{},
                 [this, in = pipes_.back().get()](task& t) { receive(t, *in); });
       }

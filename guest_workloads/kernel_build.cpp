@@ -126,8 +126,7 @@ class build {
     std::uint32_t called = 0;
     for (std::uint32_t i = 0; i < events; ++i) {
       t.exec.run(account::user, exponential_draw(t.random, mean));
-      const auto due =
-          static_cast<std::uint32_t>(std::uint64_t{costs_.calls} * (i + 1) / events);
+      const auto due = static_cast<std::uint32_t>(std::uint64_t{costs_.calls} * (i + 1) / events);
       if (due == called) {
         faults_.touch(t, guest::page_faults::lru_batch);
         continue;

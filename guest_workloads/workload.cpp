@@ -14,7 +14,8 @@ namespace hvsim::workloads {
 
 std::vector<workload_entry> register_builtin_workloads() {
   return {
-      dirty_log_perf_test(), synthetic(), trace(), lock_torture(), kernel_build(), hackbench(), dbench(), reaim(),
+      dirty_log_perf_test(), synthetic(), trace(),  lock_torture(),
+      kernel_build(),        hackbench(), dbench(), reaim(),
   };
 }
 

@@ -84,7 +84,8 @@ json list_backends(const registry::catalogue&) {
       values.push_back(
           {{"key", key}, {"value", value}, {"kind", to_string(kind)}, {"source", source}});
     };
-    for (const auto& c : t.costs) add(c.name, scenario::format_time(c.value.ps()), c.kind, c.source);
+    for (const auto& c : t.costs)
+      add(c.name, scenario::format_time(c.value.ps()), c.kind, c.source);
     for (const auto& h : t.habits) add(h.name, "true", h.kind, h.source);
     rows.push_back({{"name", t.name}, {"help", t.help}, {"values", values}});
   }

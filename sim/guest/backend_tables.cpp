@@ -96,7 +96,10 @@ backend_table x86() {
       "KVM of Linux 6.1 on x86: pause-loop exits, directed yield, halt polling, kick by hypercall",
       spin_exit::pause_loop,
       x86_pending_loops,
-      with(common_costs(nanoseconds(6), "a load that hits and a PAUSE of some 10 cycles (before Skylake: Intel's optimization manual) at 2.5 GHz", nanoseconds(1'200)),
+      with(common_costs(nanoseconds(6),
+                        "a load that hits and a PAUSE of some 10 cycles (before Skylake: Intel's "
+                        "optimization manual) at 2.5 GHz",
+                        nanoseconds(1'200)),
            {halt_poll(microseconds(200), "KVM_HALT_POLL_NS_DEFAULT, x86 of Linux 6.1"),
             poll_start,
             {"spin_window", &backend::spin_window, nanoseconds(1'640), published,
@@ -156,14 +159,17 @@ backend_table hyperv() {
           "Microsoft Hyper-V on x86 as Linux 4.19 saw it: idle by MSR GUEST_IDLE, kick by IPI",
           spin_exit::none,
           x86_pending_loops,
-          common_costs(nanoseconds(20), "between a PAUSE of 10 cycles and one of 140, before and since Skylake", nanoseconds(1'200)),
+          common_costs(nanoseconds(20),
+                       "between a PAUSE of 10 cycles and one of 140, before and since Skylake",
+                       nanoseconds(1'200)),
           {masked_wake}};
 }
 
 }  // namespace
 
 const std::vector<backend_table>& backend_tables() {
-  static const std::vector<backend_table> all{arm64(), arm64_pv(), x86(), x86_of_2015(), x86_of_2013(), loongarch(), hyperv()};
+  static const std::vector<backend_table> all{arm64(),       arm64_pv(),  x86(),   x86_of_2015(),
+                                              x86_of_2013(), loongarch(), hyperv()};
   return all;
 }
 

@@ -17,7 +17,11 @@ constexpr std::uint64_t noise_base = 0x400000000ULL;
 }  // namespace
 
 kernel::kernel(engine::engine& e, machine::machine& m, vm& v, const kernel_options& o)
-    : engine_(e), vm_(v), options_(o), kind_(find_lock_kind(o.lock)), shared_(m, v.vcpus(), v.back.pending_loops) {}
+    : engine_(e),
+      vm_(v),
+      options_(o),
+      kind_(find_lock_kind(o.lock)),
+      shared_(m, v.vcpus(), v.back.pending_loops) {}
 
 task& kernel::make(std::string name, sim_time begin, sched::cpu_range cpus, body what,
                    bool already_added) {

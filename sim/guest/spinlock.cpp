@@ -44,8 +44,8 @@ made make_simple(const std::string& name, lock_context& shared, const locks::pv_
 }
 
 made make_queued(const std::string& name, lock_context& shared, const locks::pv_options&) {
-  return std::make_unique<lock_of<locks::qspinlock>>(name, shared, shared.nodes,
-                                                     locks::qspinlock_options{shared.pending_loops});
+  return std::make_unique<lock_of<locks::qspinlock>>(
+      name, shared, shared.nodes, locks::qspinlock_options{shared.pending_loops});
 }
 
 made make_pv_ticket(const std::string& name, lock_context& shared, const locks::pv_options& pv) {

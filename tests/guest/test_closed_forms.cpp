@@ -165,7 +165,7 @@ TEST_CASE("two threads on a test-and-set lock: who asks within a line transfer k
       if (order[i] == order[i - 1]) ++same;
     return same;
   };
-  CHECK(repeats(duration{}) == 1998);         // one after the other: a single change of owner
+  CHECK(repeats(duration{}) == 1998);     // one after the other: a single change of owner
   CHECK(repeats(nanoseconds(500)) == 0);  // in turn
 }
 

@@ -132,7 +132,8 @@ TEST_CASE("the paravirtual lock of every kernel excludes, and nobody sleeps for 
 }
 
 TEST_CASE("the lock of openEuler's arm64 guests, whose host keeps a kick, excludes and wakes") {
-  const verdict v = explore(7, [](shared& s) { return pv(s, {}); }, true);
+  const verdict v = explore(
+      7, [](shared& s) { return pv(s, {}); }, true);
   CHECK(v.runs > 300);
   CHECK(v.overlaps == 0);
   CHECK(v.stuck == 0);

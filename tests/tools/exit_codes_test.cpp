@@ -35,7 +35,8 @@ TEST_CASE("what is missing ends in 66 in every subcommand", "[tools]") {
       check_code(std::string(command) + " " + file, 66, "none");
   check_code("validate " + dir.at("none.yaml"), 66, "no such file");
   check_code("validate " + profile, 66, "none.yaml");
-  check_code("reproduce none --no-files", 66, "known: native-qspinlock-kernel-build, pv-qspinlock-kernel-build, pv-qspinlock-reaim");
+  check_code("reproduce none --no-files", 66,
+             "known: native-qspinlock-kernel-build, pv-qspinlock-kernel-build, pv-qspinlock-reaim");
   check_code("reproduce examples/zipf --no-files", 66, "unknown published comparison");
   check_code("compare examples/zipf --baseline " + dir.at("none.json"), 66, "no such file");
 }

@@ -24,8 +24,8 @@ inline std::string text_of(const std::string& path) {
 inline hvsim::scenario::scenario parse(const std::string& text) {
   hvsim::registry::catalogue catalogue = hvsim::experiment::builtin_catalogue();
   for (const char* machine : {"altra-64", "x86-36", "unit"})
-    catalogue.machines.emplace_back(
-        machine, text_of(std::string("configs/machines/") + machine + ".yaml"));
+    catalogue.machines.emplace_back(machine,
+                                    text_of(std::string("configs/machines/") + machine + ".yaml"));
   auto parsed = hvsim::scenario::parse_text(text, "test.yaml", catalogue);
   INFO(hvsim::scenario::to_text(parsed.errors, parsed.sources));
   REQUIRE(parsed);

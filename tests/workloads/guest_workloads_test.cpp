@@ -41,9 +41,9 @@ TEST_CASE("options of the guest reach its hypervisor") {
 }
 
 TEST_CASE("hackbench sends every message") {
-  const auto r = run(
-      "schema_version: 1\nmachine: unit\nvm: {vcpus: 4}\n"
-      "workload: {type: hackbench, groups: 2, fds: 3, loops: 7, capacity: 2}\n");
+  const auto r =
+      run("schema_version: 1\nmachine: unit\nvm: {vcpus: 4}\n"
+          "workload: {type: hackbench, groups: 2, fds: 3, loops: 7, capacity: 2}\n");
   // Two groups, three senders to three receivers each, seven times.
   CHECK(hvsim::report::find_number(r, "messages") == 2 * 3 * 3 * 7);
   std::uint64_t pipes = 0;
@@ -54,9 +54,9 @@ TEST_CASE("hackbench sends every message") {
 }
 
 TEST_CASE("one dbench client gets on as fast as its calls") {
-  const auto r = run(
-      "schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\n"
-      "workload: {type: dbench, duration: 2s, hold_time: 1us}\n");
+  const auto r =
+      run("schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\n"
+          "workload: {type: dbench, duration: 2s, hold_time: 1us}\n");
   // 8 KiB each 4 us in user mode, 12 us in the kernel and 1 us with a lock, for which it is alone.
   // 118,000 calls of a deviation below their mean: half a per cent is five standard errors.
   const auto rate = hvsim::report::find_number(r, "throughput");

@@ -27,7 +27,7 @@ enum class lock_event : std::uint8_t {
   lock_use_node2,      ///< nested queueing: second node of a CPU
   lock_use_node3,
   lock_use_node4,
-  lock_no_node,  ///< no node left
+  lock_no_node,          ///< no node left
   taken_slow,            ///< paravirtual ticket lock: a waiter went to sleep
   taken_slow_pickup,     ///< and found at the last look that it was its turn
   released_slow,         ///< unlocks that found the flag of sleepers
@@ -41,9 +41,11 @@ using lock_event_counts = std::array<std::uint64_t, lock_event_count>;
 
 constexpr std::string_view to_string(lock_event e) {
   constexpr std::array<std::string_view, lock_event_count> names{
-      "pv_hash_hops",  "pv_kick_unlock", "pv_kick_wake",   "pv_lock_stealing", "pv_spurious_wakeup",
-      "pv_wait_again", "pv_wait_early",  "pv_wait_head",   "pv_wait_node",     "lock_pending",
-      "lock_slowpath", "lock_use_node2", "lock_use_node3", "lock_use_node4",   "lock_no_node", "taken_slow", "taken_slow_pickup", "released_slow", "released_slow_kicked"};
+      "pv_hash_hops",       "pv_kick_unlock", "pv_kick_wake",        "pv_lock_stealing",
+      "pv_spurious_wakeup", "pv_wait_again",  "pv_wait_early",       "pv_wait_head",
+      "pv_wait_node",       "lock_pending",   "lock_slowpath",       "lock_use_node2",
+      "lock_use_node3",     "lock_use_node4", "lock_no_node",        "taken_slow",
+      "taken_slow_pickup",  "released_slow",  "released_slow_kicked"};
   return names[static_cast<std::size_t>(e)];
 }
 

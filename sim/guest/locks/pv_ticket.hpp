@@ -90,8 +90,7 @@ class pv_ticket {
     p.count(lock_event::released_slow);
     // With nobody queued the flag goes; who queues meanwhile makes that fail.
     const std::uint32_t after = (before & ~half) | turn;
-    if (next(before) != turn ||
-        p.compare_exchange(word_.w, after, after & ~slow, ~0U) != after)
+    if (next(before) != turn || p.compare_exchange(word_.w, after, after & ~slow, ~0U) != after)
       waiters_.kick(p, number_, turn);
   }
 
