@@ -49,9 +49,9 @@ const backend_cost poll_start{"halt_poll_start", &backend::halt_poll_start, micr
 const backend_habit on_spin{"directed_yield", &backend::directed_yield, published,
                             "kvm_vcpu_on_spin, virt/kvm/kvm_main.c of Linux 6.1"};
 const backend_habit to_kernel{"yields_to_kernel", &backend::yields_to_kernel, published,
-                              "kvm_vcpu_on_spin of Linux 4.14 and later"};
+                              "kvm_vcpu_on_spin, virt/kvm/kvm_main.c of Linux 6.1"};
 const backend_habit to_woken{"yields_to_woken", &backend::yields_to_woken, published,
-                             "vcpu->ready, commit d73eb57b80b9 of Linux 5.3"};
+                             "vcpu->ready, virt/kvm/kvm_main.c of Linux 6.1"};
 const backend_habit masked_wake{"interrupt_ends_wait", &backend::interrupt_ends_wait, published,
                                 "WFI, LoongArch IDLE and the read of GUEST_IDLE end for a pending "
                                 "interrupt even if it is masked"};
