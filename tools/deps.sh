@@ -11,7 +11,7 @@ packages=(
 )
 case "${1-}" in
   "") ;;
-  --tests) packages+=(catch2) ;;
+  --tests) packages+=(catch2 clang) ;;
   *)
     echo "usage: tools/deps.sh [--tests]" >&2
     exit 2

@@ -3,8 +3,8 @@
 # Builds what decides results with several compilers and levels of optimisation, runs small
 # scenarios with each, and fails unless all results are byte-identical. Then the same for one run
 # and two runs at a time.
-#   tools/determinism.sh [--all]     --all: every compiler at -O0 and -O3; otherwise gcc at both,
-#                                    clang (where installed) at -O3
+#   tools/determinism.sh [--all]     --all: every compiler at -O0 and -O3; otherwise gcc at -O3 and
+#                                    clang at -O0, or gcc at both where clang is not installed
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,10 +12,12 @@ cd "$root"
 results=build/determinism
 mkdir -p "$results"
 
-kinds=(g++:-O0 g++:-O3)
-if command -v clang++ >/dev/null; then
-  kinds+=(clang++:-O3)
-  [ "${1-}" != --all ] || kinds+=(clang++:-O0)
+if ! command -v clang++ >/dev/null; then
+  kinds=(g++:-O3 g++:-O0)
+elif [ "${1-}" = --all ]; then
+  kinds=(g++:-O3 g++:-O0 clang++:-O3 clang++:-O0)
+else
+  kinds=(g++:-O3 clang++:-O0)
 fi
 kernels=(linux-5.17 linux-5.18-rc2 linux-5.18-rc2+parallel-rfc linux-6.1 linux-6.2 linux-6.12)
 
