@@ -20,6 +20,7 @@ struct check_arguments {
 int check_command(const context& ctx, const check_arguments& a) {
   if (!a.junit.empty()) report::require_writable(a.junit);
   const std::vector<std::string> files = experiment::scenario_files(a.paths);
+  for (const std::string& file : files) refuse_overwriting(file, "--junit", a.junit);
   experiment::pool_options pool = pool_for(ctx, a.jobs, "check");
   const experiment::check_report report = experiment::check(
       files, a.sets, loader_for(ctx, origins_of(a.sets, "expect")), runner_for(ctx), pool);

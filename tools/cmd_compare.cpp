@@ -59,6 +59,7 @@ int compare_command(const context& ctx, const compare_arguments& a) {
     if (request.axes.empty()) request.axes = before.axes;
     if (request.metrics.empty()) request.metrics = before.metrics;
   }
+  refuse_overwriting(request.file, "--save", a.save);
   if (!a.save.empty()) report::require_writable(a.save);
   override_origins from;
   for (const auto& axis : request.axes) from.by_key[axis.key] = "--vary";
@@ -66,8 +67,14 @@ int compare_command(const context& ctx, const compare_arguments& a) {
   const experiment::comparison now =
       experiment::compare(request, loader_for(ctx, from), runner_for(ctx));
   request.pool.progress = nullptr;
-  write_stdout(render(now, a.format));
-  if (!a.save.empty()) report::write_file(a.save, experiment::to_json(now).dump(2) + "\n");
+  print_and_store([&] { write_stdout(render(now, a.format)); },
+                  [&] {
+                    if (a.save.empty()) return;
+                    // Cells without figures must not replace a whole comparison.
+                    const std::string path = now.complete() ? a.save : a.save + ".incomplete";
+                    report::write_file(path, experiment::to_json(now).dump(2) + "\n");
+                    if (!now.complete()) spdlog::warn("not every cell has figures: wrote {}", path);
+                  });
   for (const auto& cell : now.cells)
     if (!cell.error.empty()) spdlog::error("{}", cell.error);
   for (const auto& cell : now.cells)
@@ -102,7 +109,8 @@ void add_compare(CLI::App& app, context& ctx) {
            "FILE.json");
   sub->add_option("--tolerance", a->tolerance, "allowed difference from the baseline")
       ->type_name("PERCENT")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs("--baseline");
   add_format(*sub, a->format, {"text", "json", "csv"});
   add_jobs(*sub, a->jobs);
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return compare_command(ctx, *a); }; });

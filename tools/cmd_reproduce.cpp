@@ -39,15 +39,16 @@ int reproduce_command(const context& ctx, const reproduce_arguments& a) {
         runner_for(ctx), options);
     result.options.pool.progress = nullptr;
   }
-  // The tables first: a folder that cannot be written must not cost them.
-  write_stdout(render(result, a.format));
-  if (!a.no_files) {
-    // What an interrupted run has finished must not replace a whole result.
-    const bool stopped = ctx.stop != nullptr && ctx.stop->load();
-    const std::string folder = stopped ? a.output + ".interrupted" : a.output;
-    experiment::write_files(result, folder);
-    spdlog::info("wrote {}", folder);
-  }
+  // Neither a folder that cannot be written nor a closed pipe may cost the other.
+  print_and_store([&] { write_stdout(render(result, a.format)); },
+                  [&] {
+                    if (a.no_files) return;
+                    // What an interrupted run has finished must not replace a whole result.
+                    const bool stopped = ctx.stop != nullptr && ctx.stop->load();
+                    const std::string folder = stopped ? a.output + ".interrupted" : a.output;
+                    experiment::write_files(result, folder);
+                    spdlog::info("wrote {}", folder);
+                  });
   for (const std::string& failure : result.failures) spdlog::error("{}", failure);
   return result.failures.empty() ? exit_ok : exit_failed;
 }

@@ -77,6 +77,7 @@ int run_command(const context& ctx, const run_arguments& a) {
     write_stdout(scenario::to_yaml(s));
     return exit_ok;
   }
+  refuse_overwriting(a.file, "--ftrace", a.ftrace);
   if (!a.ftrace.empty()) report::require_writable(a.ftrace);
   if (!a.output.empty())
     for (const auto& [path, format] : files_in(a.output, s.name)) report::require_writable(path);
@@ -92,8 +93,10 @@ int run_command(const context& ctx, const run_arguments& a) {
   }
   std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   stamp(result, ctx, wall.count());
-  if (!a.output.empty()) write_folder(result, a.output);
-  write_stdout(render(result, a.format));
+  print_and_store([&] { write_stdout(render(result, a.format)); },
+                  [&] {
+                    if (!a.output.empty()) write_folder(result, a.output);
+                  });
   return exit_ok;
 }
 

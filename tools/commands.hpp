@@ -117,4 +117,21 @@ void add_reproduce(CLI::App& app, context& ctx);
 void add_calibrate(CLI::App& app, context& ctx);
 void add_bench(CLI::App& app, context& ctx);
 
+/// Throws exit_error(exit_usage) if what `option` would write is the file `input` itself.
+void refuse_overwriting(const std::string& input, const std::string& option,
+                        const std::string& output);
+
+/// Prints and stores a result: if one of the two fails, the other is done all the same, and then
+/// the failure is thrown.
+template <class Print, class Store>
+void print_and_store(Print&& print, Store&& store) {
+  try {
+    print();
+  } catch (...) {
+    store();
+    throw;
+  }
+  store();
+}
+
 }  // namespace hvsim::tools

@@ -164,4 +164,11 @@ CLI::Option* add_format(CLI::App& app, std::string& into, const std::vector<std:
       ->capture_default_str();
 }
 
+void refuse_overwriting(const std::string& input, const std::string& option,
+                        const std::string& output) {
+  std::error_code unknown;
+  if (!output.empty() && std::filesystem::equivalent(input, output, unknown))
+    throw exit_error(exit_usage, option + " would overwrite " + input);
+}
+
 }  // namespace hvsim::tools

@@ -2,6 +2,8 @@
 // Comparisons as stored documents.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/experiment/compare.hpp"
 #include "sim/report/errors.hpp"
 
@@ -31,6 +33,36 @@ metric_unit unit_from(const std::string& text) {
   throw report::input_error(fmt::format("unknown unit '{}'", text));
 }
 
+std::int64_t integer(const json& value, const std::string& where) {
+  if (!value.is_number_integer())
+    throw report::input_error(
+        fmt::format("{}: expected a whole number, got {}", where, value.dump()));
+  return value.get<std::int64_t>();
+}
+
+/// A baseline with holes would guard less than it seems to.
+void require_whole(const comparison& c) {
+  std::size_t cells = 1;
+  for (const sweep_axis& axis : c.axes) {
+    if (axis.values.empty())
+      throw report::input_error(fmt::format("axis {} has no values", axis.key));
+    cells *= axis.values.size();
+  }
+  if (c.metrics.empty()) throw report::input_error("no metrics");
+  if (c.cells.size() != cells)
+    throw report::input_error(
+        fmt::format("its axes make {} cells, it has {}", cells, c.cells.size()));
+  for (const compared_cell& cell : c.cells)
+    for (const std::string& metric : c.metrics)
+      if (std::none_of(cell.values.begin(), cell.values.end(),
+                       [&](const report::metric& m) { return m.path == metric; })) {
+        std::string name;
+        for (const auto& [key, value] : cell.at) name += fmt::format("{}={} ", key, value);
+        throw report::input_error(fmt::format("cell {}has no {}: {}", name, metric,
+                                              cell.error.empty() ? "missing" : cell.error));
+      }
+}
+
 comparison read(const json& doc) {
   comparison out;
   out.name = doc.at("name").get<std::string>();
@@ -44,7 +76,7 @@ comparison read(const json& doc) {
       c.at.emplace_back(key, value.get<std::string>());
     for (const auto& [path, m] : cell.at("metrics").items())
       c.values.push_back(
-          {path, m.at("value").get<std::int64_t>(), unit_from(m.at("unit").get<std::string>())});
+          {path, integer(m.at("value"), path), unit_from(m.at("unit").get<std::string>())});
     out.cells.push_back(std::move(c));
   }
   return out;
@@ -74,9 +106,12 @@ comparison comparison_from_json(const nlohmann::ordered_json& document) {
   try {
     if (!document.is_object() || document.value("kind", "") != kind_name)
       throw report::input_error("not a stored comparison (expected what compare --save writes)");
-    if (document.value("schema_version", 0) != 1)
+    if (!document.contains("schema_version") || document["schema_version"] != json(1) ||
+        !document["schema_version"].is_number_integer())
       throw report::input_error("schema_version: this program reads version 1");
-    return read(document);
+    comparison c = read(document);
+    require_whole(c);
+    return c;
   } catch (const json::exception& e) {
     throw report::input_error(fmt::format("not a whole comparison: {}", e.what()));
   }

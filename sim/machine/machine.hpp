@@ -108,8 +108,9 @@ class machine {
   }
   static std::int64_t clean_demand(const cost_table& c) {
     constexpr std::int64_t line_ps_per_second = 64 * std::int64_t{1'000'000'000'000};
-    return std::max<std::int64_t>(
-        1, line_ps_per_second / c.clean_line.mean.ps() / 1000 * (1000 - c.clear_dram_permille));
+    return std::max<std::int64_t>(1, line_ps_per_second /
+                                         std::max<std::int64_t>(1, c.clean_line.mean.ps()) / 1000 *
+                                         (1000 - c.clear_dram_permille));
   }
 
   profile profile_;
