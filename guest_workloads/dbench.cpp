@@ -8,6 +8,7 @@
 
 #include "guest_workloads/draws.hpp"
 #include "guest_workloads/guest_session.hpp"
+#include "guest_workloads/parameter_rows.hpp"
 
 namespace hvsim::workloads {
 
@@ -16,7 +17,6 @@ namespace {
 using engine::duration;
 using engine::sim_time;
 using guest::task;
-using registry::value_type;
 using sched::account;
 
 struct options {
@@ -87,16 +87,16 @@ workload_entry dbench() {
   e.info.name = "dbench";
   e.info.help = "clients that call on files in memory, on three locks of the file system";
   const auto time = [](const char* key, const char* value, const char* help) {
-    return registry::parameter{key, value_type::time, value, help, 0.0, 1e14, {}};
+    return time_row(key, value, help, 1e14);
   };
   e.info.parameters = {
-      {"workload.clients", value_type::integer, "0", "of each VM; 0: one a vCPU", 0.0, 900.0, {}},
+      count_row("workload.clients", "0", "of each VM; 0: one a vCPU", 0.0, 900.0),
       time("workload.warmup", "200ms", "clients start at random times within it"),
       time("workload.duration", "1s", "for which calls are counted after it"),
       time("workload.user_time", "4us", "user work between two calls, mean"),
       time("workload.call_time", "12us", "a call without its lock, mean"),
       time("workload.hold_time", "300ns", "one critical section"),
-      {"workload.bytes", value_type::size, "8KiB", "that a call moves", 0.0, 1e9, {}},
+      size_row("workload.bytes", "8KiB", "that a call moves", 0.0, 1e9),
   };
   e.run_guest = run_dbench;
   return e;

@@ -55,6 +55,14 @@ class guest_session {
   std::vector<std::unique_ptr<sched::background_task>> background_;
 };
 
+/// Mean of what `elapsed()` of each says; `all` has one for each VM.
+template <class T>
+engine::duration mean_elapsed(const std::vector<std::unique_ptr<T>>& all) {
+  engine::duration sum;
+  for (const auto& one : all) sum += one->elapsed();
+  return sum / static_cast<std::int64_t>(all.size());
+}
+
 /// Time of all vCPUs by what it went into, as (name, time); adds up to vCPUs times run time.
 std::vector<std::pair<std::string, engine::duration>> vcpu_breakdown(const guest_session& s);
 /// What locks, vCPUs and schedulers counted, in a fixed order; zeros included.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "guest_workloads/guest_session.hpp"
+#include "guest_workloads/parameter_rows.hpp"
 #include "sim/guest/page_faults.hpp"
 #include "sim/guest/pipe.hpp"
 
@@ -17,7 +18,6 @@ namespace {
 using engine::duration;
 using engine::sim_time;
 using guest::task;
-using registry::value_type;
 using sched::account;
 
 struct options {
@@ -98,13 +98,9 @@ void run_hackbench(guest_session& s) {
   std::vector<std::unique_ptr<bench>> benches;
   for (const auto& g : s.guests) benches.push_back(std::make_unique<bench>(g->os(), o));
   s.run();
-  duration sum;
+  const duration elapsed = mean_elapsed(benches);
   std::uint64_t messages = 0;
-  for (const auto& b : benches) {
-    sum += b->elapsed();
-    messages += b->messages();
-  }
-  const duration elapsed = sum / static_cast<std::int64_t>(benches.size());
+  for (const auto& b : benches) messages += b->messages();
   s.report("elapsed", "Time, mean of the VMs", elapsed);
   s.result.numbers.emplace_back("messages", static_cast<double>(messages));
   s.result.text.push_back(fmt::format("Time: {:.3f}", static_cast<double>(elapsed.ps()) / 1e12));
@@ -116,20 +112,16 @@ workload_entry hackbench() {
   workload_entry e;
   e.info.name = "hackbench";
   e.info.help = "perf bench sched messaging: groups of tasks that send messages through pipes";
-  const auto count = [](const char* key, const char* value, const char* help, double least,
-                        double most) {
-    return registry::parameter{key, value_type::integer, value, help, least, most, {}};
-  };
   const auto time = [](const char* key, const char* value, const char* help) {
-    return registry::parameter{key, value_type::time, value, help, 0.0, 1e12, {}};
+    return time_row(key, value, help, 1e12);
   };
   e.info.parameters = {
-      count("workload.groups", "1", "-g: groups of tasks in each VM", 1, 20),
-      count("workload.fds", "20", "senders of a group, and receivers", 1, 100),
-      count("workload.loops", "100", "-l: messages from each sender to each receiver", 1, 1e6),
-      count("workload.capacity", "655", "messages of 100 bytes that a pipe of 64 KiB holds", 1,
-            1e6),
-      count("workload.faults", "60", "pages that each task touches first", 0, 1e6),
+      count_row("workload.groups", "1", "-g: groups of tasks in each VM", 1, 20),
+      count_row("workload.fds", "20", "senders of a group, and receivers", 1, 100),
+      count_row("workload.loops", "100", "-l: messages from each sender to each receiver", 1, 1e6),
+      count_row("workload.capacity", "655", "messages of 100 bytes that a pipe of 64 KiB holds", 1,
+                1e6),
+      count_row("workload.faults", "60", "pages that each task touches first", 0, 1e6),
       time("workload.fault_time", "1us", "one page fault"),
       time("workload.user_time", "200ns", "user work between two calls"),
       time("workload.call_time", "400ns", "one read or write, besides copy, lock and wake-up"),

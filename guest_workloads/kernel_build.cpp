@@ -8,6 +8,7 @@
 
 #include "guest_workloads/draws.hpp"
 #include "guest_workloads/guest_session.hpp"
+#include "guest_workloads/parameter_rows.hpp"
 #include "sim/guest/page_faults.hpp"
 
 namespace hvsim::workloads {
@@ -17,7 +18,6 @@ namespace {
 using engine::duration;
 using engine::sim_time;
 using guest::task;
-using registry::value_type;
 using sched::account;
 
 /// Of one compilation, unless it says otherwise. Times are CPU time.
@@ -159,27 +159,15 @@ void run_kernel_build(guest_session& s) {
   std::vector<std::unique_ptr<build>> builds;
   for (const auto& g : s.guests) builds.push_back(std::make_unique<build>(g->os(), c));
   s.run();
-  duration sum;
-  for (const auto& b : builds) sum += b->elapsed();
-  const duration elapsed = sum / static_cast<std::int64_t>(builds.size());
+  const duration elapsed = mean_elapsed(builds);
   const duration whole{static_cast<std::int64_t>(static_cast<engine::wide>(elapsed.ps()) *
                                                  c.sources / c.compilations)};
   s.report("elapsed", "Time of the build as far as it was run, mean of the VMs", elapsed);
   s.report("build_time", "Time of the whole build at this pace", whole);
 }
 
-registry::parameter count(const char* key, const char* value, const char* help, double least,
-                          double most) {
-  return {key, value_type::integer, value, help, least, most, {}};
-}
-
-registry::parameter size(const char* key, const char* value, const char* help, double least,
-                         double most) {
-  return {key, value_type::size, value, help, least, most, {}};
-}
-
 registry::parameter time(const char* key, const char* value, const char* help) {
-  return {key, value_type::time, value, help, 0.0, 1e13, {}};
+  return time_row(key, value, help, 1e13);
 }
 
 }  // namespace
@@ -189,17 +177,20 @@ workload_entry kernel_build() {
   e.info.name = "kernel_build";
   e.info.help = "make -j in each VM: compilers that compute, fault and call on a handful of locks";
   e.info.parameters = {
-      count("workload.jobs", "0", "-j: compilers of a VM at a time; 0: one a vCPU", 0, 900),
-      count("workload.compilations", "512", "source files that are compiled in each VM", 1, 1e6),
-      count("workload.sources", "0",
-            "source files of the whole build, to which build_time is extrapolated; 0: no more than "
-            "are compiled",
-            0, 1e6),
+      count_row("workload.jobs", "0", "-j: compilers of a VM at a time; 0: one a vCPU", 0, 900),
+      count_row("workload.compilations", "512", "source files that are compiled in each VM", 1,
+                1e6),
+      count_row(
+          "workload.sources", "0",
+          "source files of the whole build, to which build_time is extrapolated; 0: no more than "
+          "are compiled",
+          0, 1e6),
       time("workload.user_time", "200ms", "of one compilation in user mode, mean"),
-      size("workload.memory", "14MiB", "memory that a compilation touches, page by page", 0, 1e12),
-      size("workload.page_size", "4KiB", "of the guest; each page is one fault", 4096, 1e6),
-      count("workload.calls", "100",
-            "system calls of a compilation that take a spinlock which others want too", 0, 1e6),
+      size_row("workload.memory", "14MiB", "memory that a compilation touches, page by page", 0,
+               1e12),
+      size_row("workload.page_size", "4KiB", "of the guest; each page is one fault", 4096, 1e6),
+      count_row("workload.calls", "100",
+                "system calls of a compilation that take a spinlock which others want too", 0, 1e6),
       time("workload.fault_time", "1us", "one page fault"),
       time("workload.call_time", "2us", "one system call"),
       time("workload.fork_time", "200us", "make starts a compiler"),

@@ -205,18 +205,7 @@ void engine::run_errand(thread& self, errand& e) {
     return;
   }
   slots_[slot_of(self.id_)].steps = &e;
-  std::size_t id = horizon_ & (max_threads - 1);
-  if (horizon_ != 0 && id != nobody) [[likely]]
-    ready_.set(self.id_, self.key());
-  else
-    id = ready_.set(self.id_, self.key()) & (max_threads - 1);
-  id = take_turns(id);
-  if (id == self.id_) {
-    run_on(self);
-    return;
-  }
-  warm_up(slots_[slot_of(horizon_ & (max_threads - 1))]);
-  switch_to(*slots_[slot_of(id)].who);
+  yield(self);
 }
 
 void engine::yield(thread& self) {
@@ -231,10 +220,6 @@ void engine::yield(thread& self) {
     ready_.set(self.id_, self.key());
   } else {
     id = ready_.set(self.id_, self.key()) & (max_threads - 1);
-    if (id == self.id_) {
-      run_on(self);
-      return;
-    }
   }
   id = take_turns(id);
   if (id == self.id_) [[unlikely]] {
@@ -289,9 +274,8 @@ thread* engine::next_thread() {
     return choose(chooser::no_thread);
   }
   if (ready_.top() == never) return nullptr;
-  horizon_ = 0;  // so that its first sync looks whether anybody else is left
   const std::size_t id = take_turns(ready_.top() & (max_threads - 1));
-  horizon_ = 0;
+  horizon_ = 0;  // so that its first sync looks whether anybody else is left
   return slots_[slot_of(id)].who;
 }
 

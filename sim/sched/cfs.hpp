@@ -2,7 +2,6 @@
 // The Completely Fair Scheduler as of Linux 6.1 (kernel/sched/fair.c, features.h).
 #pragma once
 
-#include <boost/intrusive/set.hpp>
 #include <vector>
 
 #include "sim/sched/policy.hpp"
@@ -44,11 +43,8 @@ class cfs final : public policy {
       return a.policy.vruntime < b.policy.vruntime;
     }
   };
-  using tree = boost::intrusive::multiset<
-      entity, boost::intrusive::compare<by_vruntime>,
-      boost::intrusive::member_hook<entity, boost::intrusive::set_member_hook<>, &entity::hook>>;
   struct queue {
-    tree waiting;
+    entity_tree<by_vruntime> waiting;
     std::int64_t min_vruntime = 0;
     std::uint64_t load = 0;  // weights of `waiting`
     entity* next = nullptr;

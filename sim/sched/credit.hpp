@@ -2,7 +2,6 @@
 // Xen's credit scheduler (xen/common/sched/credit.c).
 #pragma once
 
-#include <boost/intrusive/set.hpp>
 #include <vector>
 
 #include "sim/sched/policy.hpp"
@@ -50,11 +49,8 @@ class credit final : public policy {
       return a.policy.arrival < b.policy.arrival;
     }
   };
-  using tree = boost::intrusive::multiset<
-      entity, boost::intrusive::compare<by_priority>,
-      boost::intrusive::member_hook<entity, boost::intrusive::set_member_hook<>, &entity::hook>>;
   struct queue {
-    tree waiting;
+    entity_tree<by_priority> waiting;
     entity* current = nullptr;
     bool yields = false;
   };

@@ -2,7 +2,6 @@
 // Earliest Eligible Virtual Deadline First, as Linux has it since 6.6 (kernel/sched/fair.c).
 #pragma once
 
-#include <boost/intrusive/set.hpp>
 #include <vector>
 
 #include "sim/sched/policy.hpp"
@@ -45,11 +44,8 @@ class eevdf final : public policy {
       return a.policy.deadline < b.policy.deadline;
     }
   };
-  using tree = boost::intrusive::multiset<
-      entity, boost::intrusive::compare<by_deadline>,
-      boost::intrusive::member_hook<entity, boost::intrusive::set_member_hook<>, &entity::hook>>;
   struct queue {
-    tree waiting;
+    entity_tree<by_deadline> waiting;
     const entity* current = nullptr;
     bool request_used = false;  // by `current`
     std::int64_t empty_at = 0;  // virtual time when nobody was left

@@ -2,6 +2,7 @@
 // The rules of one scheduler: who runs next on a CPU, and for how long.
 #pragma once
 
+#include <boost/intrusive/set.hpp>
 #include <cstdint>
 
 #include "sim/sched/entity.hpp"
@@ -46,6 +47,12 @@ class policy {
   /// All run times have been charged until `t`. False: not again before the next `enqueue`.
   virtual bool periodic(engine::sim_time) { return false; }
 };
+
+/// Queued entities in the order of `Before`; equal ones in the order of insertion.
+template <class Before>
+using entity_tree = boost::intrusive::multiset<
+    entity, boost::intrusive::compare<Before>,
+    boost::intrusive::member_hook<entity, boost::intrusive::set_member_hook<>, &entity::hook>>;
 
 /// Who of a queue may go to CPU `to` and has been off its CPU for longest, or null.
 template <class Queue>

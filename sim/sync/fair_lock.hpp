@@ -93,24 +93,13 @@ class fair_lock {
 
   void lock_shared(machine::cpu& c, lock_stats& stats) {
     c.thread->sync();
-    if (try_shared(c, stats)) [[likely]]
-      return;
     stats.acquired();
     const engine::sim_time arrived = c.thread->now();
-    enqueue(c, false);
-    stats.waited(c.thread->now() - arrived);
-    taken(c, stats, false);
-  }
-
-  /// Takes the lock if that needs no sleep. The caller has synced.
-  [[gnu::always_inline]] bool try_shared(machine::cpu& c, lock_stats& stats) {
-    if (exclusive_ || !queue_.empty()) [[unlikely]]
-      return false;
-    stats.acquired();
-    const engine::sim_time arrived = c.thread->now();
-    ++readers_;
     const engine::sim_time queued_until = word_.free_at;
-    if (arrived < free_at_) [[unlikely]] {
+    if (exclusive_ || !queue_.empty()) [[unlikely]] {
+      enqueue(c, false);
+      stats.waited(c.thread->now() - arrived);
+    } else if (++readers_; arrived < free_at_) [[unlikely]] {
       take_by_value(c);
       stats.waited(c.thread->now() - arrived);
     } else {
@@ -118,20 +107,12 @@ class fair_lock {
       if (queued_until > arrived) stats.waited(queued_until - arrived);
     }
     taken(c, stats, false);
-    return true;
   }
 
   /// `since` is when the caller's lock_shared returned.
   void unlock_shared(machine::cpu& c, lock_stats& stats, engine::sim_time since) {
-    const engine::sim_time until = c.thread->now();
+    stats.held(c.thread->now() - since);
     c.thread->sync();
-    drop_shared(c, stats, until - since);
-  }
-
-  /// unlock_shared for a caller that has synced. `held` is how long it had the lock.
-  [[gnu::always_inline]] void drop_shared(machine::cpu& c, lock_stats& stats,
-                                          engine::duration held) {
-    stats.held(held);
     dropped(c, stats, false);
     machine_.take_line(c, word_, line_part_);
     --readers_;
@@ -142,9 +123,9 @@ class fair_lock {
     }
   }
 
-  /// Takes (or drops) the lock shared, for a caller that has synced; as try_shared and drop_shared
-  /// without observers, but shaped so that the host need not guess which of the two it is. False:
-  /// the lock is not free, or somebody waits for it; nothing was done.
+  /// Takes (or drops) the lock shared, for a caller that has synced; as lock_shared and
+  /// unlock_shared without observers, but shaped so that the host need not guess which of the two
+  /// it is. False: the lock is not free, or somebody waits for it; nothing was done.
   [[gnu::always_inline]] bool shared_turn(machine::cpu& c, lock_stats& stats, bool take,
                                           engine::duration held) {
     const engine::sim_time arrived = c.thread->now();
