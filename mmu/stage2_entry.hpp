@@ -7,7 +7,7 @@
 namespace hvsim::mmu::detail {
 
 /// Writes `desired` over `old`; a shared walker may lose the race and get false.
-template <stage2_port P>
+template <stage2_filler P>
 [[gnu::always_inline]] inline bool try_set(P& port, const entry_ref& e, descriptor old,
                                            descriptor desired, bool shared) {
   if (shared) return port.compare_exchange(e, old, desired);
@@ -24,14 +24,21 @@ void flush_table(P& port, const stage2& s2, const entry_ref& e) {
     port.tlbi_vmid();
 }
 
+/// First step of a break (rfc, merged): locks the entry. False if another walker holds or has
+/// changed it.
+template <stage2_filler P>
+[[gnu::always_inline]] inline bool try_lock(P& port, const entry_ref& e, descriptor old,
+                                            bool shared) {
+  port.break_pte_called();
+  return !old.locked() && try_set(port, e, old, locked_descriptor, shared);
+}
+
 /// Break half of break-before-make (rfc, merged): leaves the entry locked, flushes what it held
 /// and drops its reference. False if another walker holds or has changed the entry.
 template <stage2_port P>
 [[gnu::always_inline]] inline bool try_break(P& port, const stage2& s2, const entry_ref& e,
                                              descriptor old, bool shared) {
-  port.break_pte_called();
-  if (old.locked()) return false;
-  if (!try_set(port, e, old, locked_descriptor, shared)) return false;
+  if (!try_lock(port, e, old, shared)) return false;
   const bool rfc = s2.policy.walker == walker_flavour::rfc;
   const bool table = old.is_table(e.lvl);
   if (old.valid()) {
@@ -47,7 +54,7 @@ template <stage2_port P>
 }
 
 /// Make half of break-before-make (rfc, merged).
-template <stage2_port P>
+template <stage2_filler P>
 [[gnu::always_inline]] inline void make_entry(P& port, const stage2& s2, const entry_ref& e,
                                               descriptor desired) {
   port.get_page(e.table);
@@ -67,7 +74,7 @@ void put_entry(P& port, const entry_ref& e, descriptor old, level_hint hint) {
 }
 
 /// Cache maintenance before a leaf becomes visible to the guest.
-template <stage2_port P>
+template <stage2_filler P>
 [[gnu::always_inline]] inline void maintain_caches(P& port, const stage2& s2, descriptor leaf,
                                                    level l) {
   const granule& g = s2.geometry.g;

@@ -8,6 +8,23 @@ namespace hvsim::mmu {
 
 namespace detail {
 
+/// Puts a leaf into `e`, which nothing hangs on, up to 6.1.
+template <stage2_filler P>
+[[gnu::always_inline]] inline void put_leaf(P& port, const stage2& s2, const entry_ref& e,
+                                            descriptor leaf) {
+  maintain_caches(port, s2, leaf, e.lvl);
+  port.store(e, leaf);
+  port.get_page(e.table);
+}
+
+/// The same in the parallel series, where the entry is locked.
+template <stage2_filler P>
+[[gnu::always_inline]] inline void make_leaf(P& port, const stage2& s2, const entry_ref& e,
+                                             descriptor leaf) {
+  maintain_caches(port, s2, leaf, e.lvl);
+  make_entry(port, s2, e, leaf);
+}
+
 /// The last step of map, up to 6.1: `e` of the leaf's level holds `old`.
 template <stage2_port P>
 [[gnu::always_inline]] inline stage2_result install_exclusive(P& port, const stage2& s2,
@@ -18,9 +35,7 @@ template <stage2_port P>
     if (!needs_update(old, leaf)) return stage2_result::again;
     put_entry(port, e, old, e.lvl);
   }
-  maintain_caches(port, s2, leaf, e.lvl);
-  port.store(e, leaf);
-  port.get_page(e.table);
+  put_leaf(port, s2, e, leaf);
   return stage2_result::ok;
 }
 
@@ -32,8 +47,7 @@ template <stage2_port P>
   if (!needs_update(old, leaf)) return stage2_result::again;
   if (old.is_table(e.lvl)) return collapse(port, s2, e, old, leaf, shared);
   if (!try_break(port, s2, e, old, shared)) return stage2_result::again;
-  maintain_caches(port, s2, leaf, e.lvl);
-  make_entry(port, s2, e, leaf);
+  make_leaf(port, s2, e, leaf);
   return stage2_result::ok;
 }
 
@@ -146,6 +160,25 @@ template <stage2_port P>
   const stage2_result r = s2.policy.walker == walker_flavour::exclusive
                               ? detail::install_exclusive(port, s2, e, old, leaf)
                               : detail::install_parallel(port, s2, e, old, leaf, shared);
+  port.dsb_ishst();
+  return r;
+}
+
+/// map_page_below for an entry that is empty.
+template <stage2_filler P>
+[[gnu::always_inline]] inline stage2_result fill_page_below(P& port, const stage2& s2,
+                                                            const entry_ref& e, descriptor leaf,
+                                                            bool shared) {
+  for (level l = s2.geometry.start; l != level::l3; l = next(l)) port.visit(l);
+  port.visit(level::l3);
+  stage2_result r = stage2_result::ok;
+  if (s2.policy.walker == walker_flavour::exclusive) {
+    detail::put_leaf(port, s2, e, leaf);
+  } else if (detail::try_lock(port, e, descriptor{}, shared)) {
+    detail::make_leaf(port, s2, e, leaf);
+  } else {
+    r = stage2_result::again;
+  }
   port.dsb_ishst();
   return r;
 }

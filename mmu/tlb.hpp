@@ -103,13 +103,12 @@ class tlb {
     add(t, e);
   }
   /// Whether a page-sized lookup of `va` is bound to miss because every entry of this context is
-  /// for a lower page. Counts the miss if so.
-  [[nodiscard]] bool misses_surely(engine::gva va, const regime& r) {
-    if ((classes_ & ~pages_only) != 0 || tag(va, level::l3, r.combined) <= highest_tag_)
-      return false;
-    ++counts_.misses;
-    return true;
+  /// for a lower page.
+  [[nodiscard]] bool misses_surely(engine::gva va, const regime& r) const {
+    return (classes_ & ~pages_only) == 0 && tag(va, level::l3, r.combined) > highest_tag_;
   }
+  /// Counts misses of a caller that need not ask.
+  void count_misses(std::uint64_t n) { counts_.misses += n; }
   /// Counts hits of the walk cache that a caller remembered instead of asking again.
   void count_walk_hits(std::uint64_t n) { counts_.walk_hits += n; }
   /// The same after lookup() has just missed: nothing of this tag can be there.

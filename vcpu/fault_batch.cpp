@@ -1,27 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcpu/fault_batch.hpp"
 
-#include <utility>
-
 namespace hvsim::vcpu {
-
-void fault_batch::add(const fault_steps& steps, engine::sim_time trapped, engine::duration work) {
-  const engine::sim_time now = cpu_.thread->now();
-  if (count_ == 0) {
-    steps_ = &steps;
-    origin_ = last_ = now;
-  }
-  fault& f = faults_[count_++];
-  f.gap = now - std::exchange(last_, now);
-  f.since_trap = now - trapped;
-  f.work = work;
-}
-
-void fault_batch::close(std::uint64_t print) {
-  fault& f = faults_[count_ - 1];
-  f.after = cpu_.thread->now() - last_;
-  f.print = print;
-}
 
 bool fault_batch::step(engine::thread& t) {
   const fault_steps::one& s = (*steps_)[next_step_];

@@ -70,11 +70,26 @@ class fault_batch final : public engine::errand {
 
   [[nodiscard]] bool empty() const { return count_ == 0; }
 
-  /// The next fault is at its first step. It trapped at `trapped` by the thread's clock and works
+  /// The next fault is at its first step `now`. It trapped at `trapped` by the same clock and works
   /// for `work` under its lock, booked already.
-  void add(const fault_steps& steps, engine::sim_time trapped, engine::duration work);
-  /// The last fault is over by the thread's clock; `print` is its part of the fingerprint.
-  void close(std::uint64_t print);
+  void add(const fault_steps& steps, engine::sim_time now, engine::sim_time trapped,
+           engine::duration work) {
+    if (count_ == 0) {
+      steps_ = &steps;
+      origin_ = last_ = now;
+    }
+    fault& f = faults_[count_++];
+    f.gap = now - last_;
+    f.since_trap = now - trapped;
+    f.work = work;
+    last_ = now;
+  }
+  /// The last fault is over at `now`; `print` is its part of the fingerprint.
+  void close(engine::sim_time now, std::uint64_t print) {
+    fault& f = faults_[count_ - 1];
+    f.after = now - last_;
+    f.print = print;
+  }
 
   /// Takes the turns of all faults. Returns by how much that has moved the clock on.
   engine::duration drain();

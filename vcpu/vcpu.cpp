@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "vcpu/page_run.hpp"
+
 namespace hvsim::vcpu {
 
 namespace {
@@ -185,8 +187,10 @@ void vcpu::remember(engine::gva address) {
 inline void vcpu::translate(engine::gva address, mmu::access_kind kind, mmu::translation& out) {
   if (address.value() >> block_shift == recent_.va_block &&
       tlb.misses_surely(address, {recent_.context, 0}) && translate_recent(address, kind, out))
-      [[likely]]
+      [[likely]] {
+    tlb.count_misses(1);
     return;
+  }
   translate_in_full(address, kind, out);
 }
 
@@ -225,7 +229,7 @@ inline bool vcpu::take_abort(engine::gva address, mmu::access_kind kind,
 
   const std::uint64_t print = address.value() ^ registers.esr.esr() << 20;
   const bool ahead = !batch.empty();
-  if (ahead) batch.close(print);
+  if (ahead) batch.close(t.now(), print);
   if (private_run_ == 0 || private_run_ == fault_batch::capacity || !batching_) end_private_run();
   if (ahead) return again;
   const engine::duration spent = t.now() - trapped;
@@ -270,11 +274,32 @@ void vcpu::access_pages(engine::gva first, std::uint64_t count, mmu::access_kind
     const std::uint64_t stop = std::min(count, done + look_up);
     end_private_run();
     batching_ = true;
-    for (; done < stop; ++done)
-      access(engine::gva{first.value() + (done << mmu::granule_4k.page_shift)}, kind);
+    while (done < stop) {
+      const engine::gva at{first.value() + (done << mmu::granule_4k.page_shift)};
+      std::uint32_t ahead = 0;
+      if (at.value() >> block_shift == recent_.private_block) ahead = take_run(at, stop - done, kind);
+      if (ahead == 0) access(at, kind);
+      done += std::max(ahead, 1U);
+    }
     batching_ = false;
     end_private_run();
   }
+}
+
+std::uint32_t vcpu::take_run(engine::gva first, std::uint64_t count, mmu::access_kind kind) {
+  // The fault that ends a batch goes the long way, as the one that ends a run of private ones does.
+  const std::uint32_t most = fault_batch::capacity - 1;
+  if (private_run_ >= most || seen_ != visible_ || recent_.stage2.block.counted()) return 0;
+  const unsigned index = mmu::granule_4k.index(first.value(), mmu::level::l3);
+  if (recent_.stage2.table->entries[index] != mmu::descriptor{} ||
+      !tlb.misses_surely(first, {recent_.context, 0}) || cpu.thread->owner().watcher() != nullptr)
+    return 0;
+  const std::uint64_t in_block = mmu::granule_4k.entries() - index;
+  page_run run(*this, first, kind,
+               static_cast<std::uint32_t>(std::min({count, in_block, std::uint64_t{most - private_run_}})));
+  shared_.host->handle_run(*this, run);
+  run.end();
+  return run.done();
 }
 
 void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found) {

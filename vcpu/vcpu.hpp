@@ -66,6 +66,7 @@ class stage1_source {
 };
 
 class vcpu;
+class page_run;
 
 /// Called for every abort, on the vCPU's fiber.
 class hypervisor {
@@ -74,6 +75,9 @@ class hypervisor {
   /// Handles the abort. True: back to the guest, which executes the access again. False: the VMM
   /// has completed the access (MMIO).
   virtual bool handle_abort(vcpu& v, const fault_registers& r) = 0;
+  /// Handles aborts of `run` from the first one on, as many as it can handle ahead alike; perhaps
+  /// none. What it does is what handle_abort would do for each.
+  virtual void handle_run(vcpu& v, page_run& run) = 0;
 };
 
 /// What the vCPUs of one VM share. Must outlive them; `private_chunks` may be null (nothing is
@@ -139,12 +143,16 @@ class vcpu {
   std::uint64_t accesses = 0;
 
  private:
+  friend class page_run;
   struct reader;
   void apply_invalidations();
   void catch_up();
   inline void translate(engine::gva address, mmu::access_kind kind, mmu::translation& out);
   void remember_linear(engine::ipa entry);
   void access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found);
+  /// Accesses the pages from `first` on as far as each of them aborts and is handled ahead. Returns
+  /// how many.
+  std::uint32_t take_run(engine::gva first, std::uint64_t count, mmu::access_kind kind);
   [[gnu::always_inline]] inline bool take_abort(engine::gva address, mmu::access_kind kind,
                                                 const mmu::translation& fault);
   [[nodiscard]] mmu::level stage1_level(engine::gva address, engine::ipa entry) const;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage-2 abort handler: kvm_handle_guest_abort and user_mem_abort, step by step.
+#include "sim/hypervisor/abort.hpp"
+#include "sim/hypervisor/private_fault.hpp"
 #include "sim/hypervisor/table_port.hpp"
-#include "sim/hypervisor/vm.hpp"
 
 namespace hvsim::hypervisor {
 
 namespace {
-
-constexpr engine::bytes page_size = engine::kibibytes(4);
-constexpr engine::bytes block_size = engine::mebibytes(2);
 
 fault_class classify(const memslot* slot, vcpu::syndrome s) {
   const fault_place place = slot == nullptr ? fault_place::none
@@ -25,34 +23,7 @@ fault_class classify(const memslot* slot, vcpu::syndrome s) {
   return {place, access, s.s1ptw(), status, static_cast<std::uint8_t>(mmu::to_int(s.lvl()))};
 }
 
-/// One SRCU read-side section.
-class srcu_section {
- public:
-  srcu_section(sync::srcu& s, const machine::cpu& c) : srcu_(s), c_(c) { srcu_.read_lock(c_); }
-  srcu_section(const srcu_section&) = delete;
-  srcu_section& operator=(const srcu_section&) = delete;
-  ~srcu_section() { srcu_.read_unlock(c_); }
-
- private:
-  sync::srcu& srcu_;
-  const machine::cpu& c_;
-};
-
-unsigned outcome_of(mmu::stage2_result r) {
-  return r == mmu::stage2_result::ok ? 0 : r == mmu::stage2_result::again ? 1 : 2;
-}
-
 }  // namespace
-
-/// One abort on its way through the handler.
-struct vm::abort {
-  engine::ipa address;  ///< the faulting page
-  memslot& slot;
-  const decoded_abort& what;
-  bool is_private;  ///< no other thread can reach the chunk of `address`
-  bool logging;     ///< of the slot when the handler looked it up: SRCU keeps its bitmap
-  fault_action action = fault_action::none;
-};
 
 decoded_abort vm::decode(vcpu::syndrome s) const {
   decoded_abort d;
@@ -152,17 +123,16 @@ inline void vm::mark_dirty(machine::cpu& c, const abort& a) {
   counters_.add(event::mark_dirty);
   if (!a.logging) return;
   memslot& slot = a.slot;
-  const std::uint64_t page = slot.page_of(a.address);
   // A private chunk's bits fill a line of their own only if slot and chunk are aligned alike.
   const bool own_line = a.is_private && (slot.base.value() & (block_size.value() - 1)) == 0;
   if (own_line) {
-    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, a.address);
-    c.thread->advance(engine::part::dirty_log, machine_.costs().dirty_set.mean);
-  } else {
-    c.thread->sync();
-    privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, a.address);
-    machine_.take_line(c, slot.dirty.line_of(page), engine::part::dirty_log);
+    mark_own_page(*c.thread, c, a);
+    return;
   }
+  c.thread->sync();
+  privacy_.check(*c.thread, access::object::dirty_bitmap, access::use::write, a.address);
+  const std::uint64_t page = slot.page_of(a.address);
+  machine_.take_line(c, slot.dirty.line_of(page), engine::part::dirty_log);
   slot.dirty.set(page);
 }
 
@@ -255,34 +225,6 @@ inline mmu::stage2_result vm::change_tables(vcpu::vcpu& v, fault_state& mine, ab
   return result;
 }
 
-// Whether everything that the fault does between its lock steps is this vCPU's business alone: it
-// fills an empty entry of a level 3 table of a private chunk.
-bool vm::fills_private_entry(const fault_state& mine, const abort& a) const {
-  const std::uint64_t chunk = a.address.value() >> access::privacy_map::chunk_shift;
-  return a.is_private && mine.chunk == chunk && mine.epoch == structure_epoch_ &&
-         a.what.lvl == mmu::level::l3 && !a.what.permission && a.logging &&
-         (a.slot.base.value() & (block_size.value() - 1)) == 0 && config_.vgic && may_work_ahead;
-}
-
-void vm::private_fault(vcpu::vcpu& v, fault_state& mine, abort& a, const host::host_page& page) {
-  machine::cpu& c = v.cpu;
-  engine::thread& t = *c.thread;
-  const machine::cost_table& costs = machine_.costs();
-  const bool read_side = sw_.mmu_lock == lock_kind::rwlock && sw_.fault_side == lock_side::read;
-  ++private_faults_;
-  counters_.add(event::gup);
-  const engine::duration lookup =
-      t.measure([&] { t.advance(engine::part::fault_software, costs.vma_lookup.mean); });
-  if (!sw_.mmap_lock) t.pass(lookup);
-  bool dirty = false;
-  v.batch.add(fault_steps_, v.trapped, t.measure([&] {
-    dirty = change_tables(v, mine, a, page, a.what.write, read_side) == mmu::stage2_result::ok &&
-            a.what.write;
-    if (dirty && sw_.dirty_inside_lock) mark_dirty(c, a);
-  }));
-  if (dirty && !sw_.dirty_inside_lock) mark_dirty(c, a);
-}
-
 inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
   machine::cpu& c = v.cpu;
   engine::thread& t = *c.thread;
@@ -300,7 +242,7 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
     v.count_private_fault();
     // Whoever watches sees the steps in order.
     if (t.owner().watcher() == nullptr && !on_abort) [[likely]] {
-      private_fault(v, mine, a, *page);
+      (void)fill_private(t, v, mine, a, *page);
       return;
     }
   } else {

@@ -3,21 +3,19 @@
 #pragma once
 
 #include "mmu/stage2_ops.hpp"
-#include "sim/hypervisor/vm.hpp"
+#include "sim/hypervisor/table_charges.hpp"
 
 namespace hvsim::hypervisor {
 
 /// The port of mmu's stage-2 operations for one caller (abort handler, ioctl or RCU callback).
 /// Short-lived; belongs to the caller's fiber.
-class table_port {
+class table_port : public table_charges<engine::thread> {
  public:
   /// `local`: whose TLBs a local invalidation reaches (null: nobody's, an ioctl thread).
   /// `who`: the vCPU for which private chunks need no sync (nullopt: the main thread, which syncs
   /// always; that costs nothing while the vCPUs wait).
   table_port(vm& v, machine::cpu& c, memcache* cache, vcpu::vcpu* local, bool private_chunk)
-      : vm_(v),
-        c_(c),
-        t_(*c.thread),
+      : table_charges(v, c, *c.thread),
         watch_(t_.owner().watcher()),
         cache_(cache),
         local_(local),
@@ -42,14 +40,14 @@ class table_port {
   }
   void store(const mmu::entry_ref& e, mmu::descriptor d) {
     order(e);
-    t_.advance(engine::part::table_work, costs().table_update.mean);
+    charge_update();
     e.in_memory() = d;
     changed(e);
   }
   bool compare_exchange(const mmu::entry_ref& e, mmu::descriptor expected,
                         mmu::descriptor desired) {
     order(e, &expected);
-    t_.advance(engine::part::table_work, costs().table_update.mean);
+    charge_update();
     if (e.in_memory() != expected) return false;
     e.in_memory() = desired;
     changed(e);
@@ -57,7 +55,7 @@ class table_port {
   }
   mmu::descriptor exchange(const mmu::entry_ref& e, mmu::descriptor desired) {
     order(e);
-    t_.advance(engine::part::table_work, costs().table_update.mean);
+    charge_update();
     const mmu::descriptor old = e.in_memory();
     e.in_memory() = desired;
     changed(e);
@@ -87,7 +85,6 @@ class table_port {
       port.put_page(p);
     });
   }
-  void get_page(mmu::table_page* p) { vm_.memory_.get(p); }
   void put_page(mmu::table_page* p) {
     vm_.counters_.add(event::put_page);
     vm_.memory_.put(p);
@@ -111,36 +108,25 @@ class table_port {
   }
 
   void clean_dcache(engine::pa, engine::bytes n) {
-    vm_.counters_.add(sized_event::cmo_dcache, n);
-    const engine::duration loop =
-        costs().clean_line.draw(c_.random) * static_cast<std::int64_t>(n.value() / 64);
+    const engine::duration loop = draw_clean_loop(n);
     if (n > engine::kibibytes(64)) {
       vm_.machine_.dram().transfer(t_, engine::part::cache_maintenance, machine::pass::clean, loop);
     } else {
       t_.advance(engine::part::cache_maintenance, loop);
     }
-    t_.advance(engine::part::cache_maintenance, costs().clean_barrier.draw(c_.random));
+    charge_clean_barrier();
   }
-  void invalidate_icache(engine::pa, engine::bytes n) {
-    vm_.counters_.add(sized_event::cmo_icache, n);
-    t_.advance(engine::part::cache_maintenance, costs().instruction_barrier.mean);
-  }
-  void dsb_ishst() { t_.advance(engine::part::table_work, costs().table_update.mean); }
   void relax_cpu() {
-    t_.advance(engine::part::table_work, costs().table_update.mean);
+    charge_update();
     t_.sync();
   }
 
-  void visit(mmu::level) { t_.advance(engine::part::table_work, costs().table_visit.mean); }
   void put_pte_called() { vm_.counters_.add(event::put_pte); }
-  void break_pte_called() { vm_.counters_.add(event::break_pte); }
   void create_unlinked_called(mmu::level l) { vm_.counters_.add(level_event::create_unlinked, l); }
   void free_unlinked_called(mmu::level l) { vm_.counters_.add(level_event::free_unlinked, l); }
   void split_called(engine::bytes n) { vm_.counters_.add(sized_event::s2_split, n); }
 
  private:
-  [[nodiscard]] const machine::cost_table& costs() const { return vm_.machine_.costs(); }
-
   /// `expected`: of a compare-and-swap, which may fail.
   void order(const mmu::entry_ref& e, const mmu::descriptor* expected = nullptr) {
     if (!private_ || mmu::to_int(e.lvl) <= 1) t_.sync();
@@ -196,9 +182,6 @@ class table_port {
     if (watch_ != nullptr) watch_->invalidation_completed(t_, seen_by_checkers(op, false));
   }
 
-  vm& vm_;
-  machine::cpu& c_;
-  engine::thread& t_;
   engine::observer* watch_;
   memcache* cache_;
   vcpu::vcpu* local_;

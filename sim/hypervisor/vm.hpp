@@ -96,6 +96,7 @@ class vm final : public vcpu::hypervisor {
   void destroy(machine::cpu& c);
 
   bool handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) override;
+  void handle_run(vcpu::vcpu& v, vcpu::page_run& run) override;
 
   [[nodiscard]] const counters& counts() const { return counters_; }
   [[nodiscard]] const mmu::stage2& tables() const { return s2_; }
@@ -119,6 +120,10 @@ class vm final : public vcpu::hypervisor {
 
  private:
   friend class table_port;
+  template <class Clock>
+  friend class table_charges;
+  template <class Clock>
+  friend class fill_port;
   struct abort;
 
   // The busiest slot comes first.
@@ -130,7 +135,12 @@ class vm final : public vcpu::hypervisor {
   [[nodiscard]] decoded_abort decode(vcpu::syndrome s) const;
   void abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as);
   [[nodiscard]] bool fills_private_entry(const fault_state& mine, const abort& a) const;
-  void private_fault(vcpu::vcpu& v, fault_state& mine, abort& a, const host::host_page& page);
+  template <class Clock>
+  [[gnu::always_inline]] inline mmu::descriptor fill_private(Clock& t, vcpu::vcpu& v,
+                                                             const fault_state& mine, abort& a,
+                                                             const host::host_page& page);
+  template <class Clock>
+  [[gnu::always_inline]] inline void mark_own_page(Clock& t, const machine::cpu& c, const abort& a);
   [[gnu::always_inline]] inline mmu::stage2_result change_tables(vcpu::vcpu& v, fault_state& mine,
                                                                  abort& a,
                                                                  const host::host_page& page,
