@@ -78,10 +78,9 @@ class fault_batch final : public engine::errand {
       steps_ = &steps;
       origin_ = last_ = now;
     }
-    fault& f = faults_[count_++];
-    f.gap = now - last_;
-    f.since_trap = now - trapped;
-    f.work = work;
+    turns_[count_].gap = now - last_;
+    turns_[count_].work = work;
+    faults_[count_++].since_trap = now - trapped;
     last_ = now;
   }
   /// The last fault is over at `now`; `print` is its part of the fingerprint.
@@ -97,19 +96,24 @@ class fault_batch final : public engine::errand {
   bool step(engine::thread& t) override;
 
  private:
-  struct fault {
-    engine::duration gap;         ///< from the last step of the fault before
-    engine::duration since_trap;  ///< until the first step
+  /// What the locks' turns need of a fault, apart from the rest so that it stays in the host's cache.
+  struct turn {
+    engine::duration gap;  ///< from the last step of the fault before
     engine::duration work;
-    engine::duration after;  ///< from the last step to the guest
+    engine::sim_time over;  ///< when the last step so far was
+  };
+  struct fault {
+    engine::duration since_trap;  ///< until the first step
+    engine::duration after;       ///< from the last step to the guest
     std::uint64_t print = 0;
   };
-  bool next_fault(engine::thread& t);
+  bool advance_step(engine::thread& t, engine::duration working);
   bool section(engine::thread& t, const fault_steps::one& s);
   void step_on_fiber();
+  void record();
   // No branch, which the host would have to guess.
   [[nodiscard]] engine::duration work_of(const fault_steps::one& s) const {
-    return s.work + faults_[now_at_].work * static_cast<std::int64_t>(s.work_of_fault);
+    return s.work + turns_[now_at_].work * static_cast<std::int64_t>(s.work_of_fault);
   }
 
   machine::cpu& cpu_;
@@ -117,11 +121,11 @@ class fault_batch final : public engine::errand {
   std::uint32_t count_ = 0;
   std::uint32_t now_at_ = 0;  // fault and step whose turn is next
   std::uint32_t next_step_ = 0;
-  engine::sim_time trapped_;  // of the fault, in real time
-  engine::sim_time origin_;   // of the batch: the first step
-  engine::sim_time last_;     // the last fault's steps, by the thread's clock
+  engine::sim_time origin_;  // of the batch: the first step
+  engine::sim_time last_;    // the last fault's steps, by the thread's clock
   exit_stats& exits_;
   engine::histogram* const& latency_;
+  std::array<turn, capacity + 1> turns_{};  // behind the last one there is no gap
   std::array<fault, capacity> faults_{};
 };
 

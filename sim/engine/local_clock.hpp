@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <utility>
 
 #include "sim/engine/engine.hpp"
 
@@ -28,16 +27,8 @@ class local_clock {
     now_ += d;
     spent_[place_of(p)] += d;
   }
-  /// As thread::measure and thread::pass.
-  template <class F>
-  [[nodiscard]] duration measure(F&& work) {
-    const sim_time begin = now_;
-    std::forward<F>(work)();
-    const duration spent = now_ - begin;
-    now_ = begin;
-    return spent;
-  }
-  void pass(duration d) { now_ += d; }
+  /// Sets the clock back; what was spent since `t` stays booked.
+  void turn_back(sim_time t) { now_ = t; }
 
  private:
   thread& thread_;

@@ -15,6 +15,12 @@ inline void vm::mark_own_page(Clock& t, const machine::cpu& c, const abort& a) {
   a.slot.dirty.set(a.slot.page_of(a.address));
 }
 
+template <class Clock>
+inline void vm::mark_private_dirty(Clock& t, const machine::cpu& c, const abort& a) {
+  counters_.add(event::mark_dirty);
+  mark_own_page(t, c, a);
+}
+
 // user_mem_abort from the lookup of the host page on, between the same lock steps as there. Returns
 // the new leaf. `Clock`: engine::thread or engine::local_clock.
 template <class Clock>
@@ -27,9 +33,9 @@ inline mmu::descriptor vm::fill_private(Clock& t, vcpu::vcpu& v, const fault_sta
   const bool write = a.what.write;
   ++private_faults_;
   counters_.add(event::gup);
-  const engine::duration lookup =
-      t.measure([&] { t.advance(engine::part::fault_software, costs.vma_lookup.mean); });
-  if (!sw_.mmap_lock) t.pass(lookup);
+  const engine::sim_time looked_up = t.now();
+  t.advance(engine::part::fault_software, costs.vma_lookup.mean);
+  if (sw_.mmap_lock) t.turn_back(looked_up);  // a step of its own
 
   const engine::hva address = a.slot.to_hva(a.address);
   const std::uint64_t in_page = address.value() & ((std::uint64_t{1} << page.page_shift) - 1);
@@ -39,24 +45,20 @@ inline mmu::descriptor vm::fill_private(Clock& t, vcpu::vcpu& v, const fault_sta
   prot.fwb = sw_.tables.fwb;
   const mmu::descriptor leaf = mmu::make_stage2_leaf(
       engine::pa{(page.first.value() + (in_page >> 12)) << 12}, mmu::level::l3, prot);
-  const auto mark = [&] {
-    if (!write) return;
-    counters_.add(event::mark_dirty);
-    mark_own_page(t, c, a);
-  };
-  const engine::duration under_lock = t.measure([&] {
-    t.advance(engine::part::fault_software, costs.fault_locked.draw(c.random));
-    if (shared) rcu_.read_lock(c);
-    counters_.add(sized_event::s2_map, page_size);
-    fill_port<Clock> port(*this, c, t);
-    const mmu::stage2_result result = mmu::fill_page_below(
-        port, s2_, s2_.entry(mine.l3, mmu::level::l3, a.address), leaf, shared);
-    counters_.add(result_event::s2_map, outcome_of(result));
-    if (shared) rcu_.read_unlock(c);
-    if (sw_.dirty_inside_lock) mark();
-  });
-  v.batch.add(fault_steps_, t.now(), v.trapped, under_lock);
-  if (!sw_.dirty_inside_lock) mark();
+  const engine::sim_time locked = t.now();
+  t.advance(engine::part::fault_software, costs.fault_locked.draw(c.random));
+  if (shared) rcu_.read_lock(c);
+  counters_.add(sized_event::s2_map, page_size);
+  fill_port<Clock> port(*this, c, t);
+  const mmu::stage2_result result = mmu::fill_page_below(
+      port, s2_, s2_.entry(mine.l3, mmu::level::l3, a.address), leaf, shared);
+  counters_.add(result_event::s2_map, outcome_of(result));
+  if (shared) rcu_.read_unlock(c);
+  if (write && sw_.dirty_inside_lock) mark_private_dirty(t, c, a);
+  const engine::duration under_lock = t.now() - locked;
+  t.turn_back(locked);
+  v.batch.add(fault_steps_, locked, v.trapped, under_lock);
+  if (write && !sw_.dirty_inside_lock) mark_private_dirty(t, c, a);
   a.action = write ? fault_action::map_page : fault_action::map_page_ro;
   return leaf;
 }

@@ -140,6 +140,9 @@ class vm final : public vcpu::hypervisor {
                                                              const fault_state& mine, abort& a,
                                                              const host::host_page& page);
   template <class Clock>
+  [[gnu::always_inline]] inline void mark_private_dirty(Clock& t, const machine::cpu& c,
+                                                        const abort& a);
+  template <class Clock>
   [[gnu::always_inline]] inline void mark_own_page(Clock& t, const machine::cpu& c, const abort& a);
   [[gnu::always_inline]] inline mmu::stage2_result change_tables(vcpu::vcpu& v, fault_state& mine,
                                                                  abort& a,
