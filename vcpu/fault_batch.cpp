@@ -3,27 +3,6 @@
 
 namespace hvsim::vcpu {
 
-// A step is done and the thread works for `working`. Whether another step follows. The last step of
-// a fault is one in three or four, in an order that the host cannot guess: hence no branch.
-inline bool fault_batch::advance_step(engine::thread& t, engine::duration working) {
-  const std::uint32_t last = next_step_ + 1 == steps_->size() ? 1 : 0;
-  turns_[now_at_].over = t.now();
-  now_at_ += last;
-  next_step_ = (next_step_ + 1) * (1 - last);
-  t.pass(working + turns_[now_at_].gap * static_cast<std::int64_t>(last));
-  return now_at_ != count_;
-}
-
-bool fault_batch::step(engine::thread& t) {
-  const fault_steps::one& s = (*steps_)[next_step_];
-  if (s.kind == fault_steps::what::section) return section(t, s);
-  const bool take = s.kind == fault_steps::what::take;
-  const engine::duration work = work_of(s);
-  if (!s.side.lock->shared_turn(cpu_, *s.side.stats, take, work)) [[unlikely]]
-    return false;
-  return advance_step(t, work * static_cast<std::int64_t>(take));
-}
-
 [[gnu::noinline]] bool fault_batch::section(engine::thread& t, const fault_steps::one& s) {
   if (!s.side.lock->try_exclusive(cpu_, *s.side.stats)) [[unlikely]]
     return false;

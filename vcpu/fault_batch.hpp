@@ -66,7 +66,7 @@ class fault_batch final : public engine::errand {
   static constexpr std::uint32_t capacity = 32;
 
   fault_batch(machine::cpu& c, exit_stats& exits, engine::histogram* const& latency)
-      : cpu_(c), exits_(exits), latency_(latency) {}
+      : errand(engine::engine::turns_of<fault_batch>), cpu_(c), exits_(exits), latency_(latency) {}
 
   [[nodiscard]] bool empty() const { return count_ == 0; }
 
@@ -107,7 +107,7 @@ class fault_batch final : public engine::errand {
     engine::duration after;       ///< from the last step to the guest
     std::uint64_t print = 0;
   };
-  bool advance_step(engine::thread& t, engine::duration working);
+  [[gnu::always_inline]] inline bool advance_step(engine::thread& t, engine::duration working);
   bool section(engine::thread& t, const fault_steps::one& s);
   void step_on_fiber();
   void record();
@@ -128,5 +128,26 @@ class fault_batch final : public engine::errand {
   std::array<turn, capacity + 1> turns_{};  // behind the last one there is no gap
   std::array<fault, capacity> faults_{};
 };
+
+// A step is done and the thread works for `working`. Whether another step follows. The last step of
+// a fault is one in three or four, in an order that the host cannot guess: hence no branch.
+inline bool fault_batch::advance_step(engine::thread& t, engine::duration working) {
+  const std::uint32_t last = next_step_ + 1 == steps_->size() ? 1 : 0;
+  turns_[now_at_].over = t.now();
+  now_at_ += last;
+  next_step_ = (next_step_ + 1) * (1 - last);
+  t.pass(working + turns_[now_at_].gap * static_cast<std::int64_t>(last));
+  return now_at_ != count_;
+}
+
+inline bool fault_batch::step(engine::thread& t) {
+  const fault_steps::one& s = (*steps_)[next_step_];
+  if (s.kind == fault_steps::what::section) return section(t, s);
+  const bool take = s.kind == fault_steps::what::take;
+  const engine::duration work = work_of(s);
+  if (!s.side.lock->shared_turn(cpu_, *s.side.stats, take, work)) [[unlikely]]
+    return false;
+  return advance_step(t, work * static_cast<std::int64_t>(take));
+}
 
 }  // namespace hvsim::vcpu

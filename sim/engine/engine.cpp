@@ -174,28 +174,15 @@ void thread::run(errand& e) {
   } while (e.step(*this));
 }
 
-// Lets `id`, which is next, and those after it take their turns, until one needs its fiber. Whoever
-// the horizon names is known before a step has moved its thread, so that the host need not wait for
-// one step to begin with the next. Leaves the horizon of the thread that it returns.
+// Until one needs its fiber.
 inline std::size_t engine::take_turns(std::size_t id) {
-  horizon_ = ready_.top_without(id);
   for (;;) {
-    slot& s = slots_[slot_of(id)];
-    if (s.steps == nullptr) return id;
-    if (!s.steps->step(*s.who)) {
-      s.steps = nullptr;
-      return id;
-    }
-    const event_key key = s.who->key();
-    if (key < horizon_) continue;
-    std::size_t next = horizon_ & (max_threads - 1);
-    if (horizon_ == 0) [[unlikely]]
-      next = ready_.set(id, key) & (max_threads - 1);
-    else
-      ready_.set(id, key);
-    id = next;
-    horizon_ = ready_.top_without(id);
+    const errand::turns loop = slots_[slot_of(id)].loop;
+    if (loop == nullptr) break;
+    id = loop(*this, id);
   }
+  horizon_ = ready_.top_without(id);
+  return id;
 }
 
 void engine::run_errand(thread& self, errand& e) {
@@ -204,7 +191,9 @@ void engine::run_errand(thread& self, errand& e) {
     while (e.step(self));
     return;
   }
-  slots_[slot_of(self.id_)].steps = &e;
+  slot& s = slots_[slot_of(self.id_)];
+  s.steps = &e;
+  s.loop = e.loop() == nullptr ? turns_of<errand> : e.loop();
   yield(self);
 }
 

@@ -70,13 +70,27 @@ class chooser {
 /// happens, and in which order, is the same as if the fiber had called `sync` before each step.
 class errand {
  public:
+  /// Lets the thread of number `id`, which is next, and those after it take their turns, as long as
+  /// their errands are of one kind. Returns whose turn it is then.
+  using turns = std::size_t (*)(engine&, std::size_t id);
+
+  errand(const errand&) = delete;
+  errand& operator=(const errand&) = delete;
+
   /// Carries out the next step, at the time of `t` and with nobody earlier, and advances the clock
   /// to the one after it. False: the fiber goes on now. Must not sync, park or throw; called on any
   /// fiber of the engine.
   virtual bool step(thread& t) = 0;
+  /// Null for a kind without a loop of its own.
+  [[nodiscard]] turns loop() const { return loop_; }
 
  protected:
+  /// `loop`: engine::turns_of<E> of a kind whose steps are worth inlining.
+  explicit errand(turns loop = nullptr) : loop_(loop) {}
   ~errand() = default;
+
+ private:
+  turns loop_;
 };
 
 /// A simulated thread. Only its own fiber calls the non-const members, except `engine::wake`.
@@ -212,6 +226,10 @@ class engine {
   /// of the thread that runs now, with `t` not before that thread's time.
   void move_wait(thread& waiter, sim_time t);
 
+  /// Of errands of class E, for their constructor.
+  template <class E>
+  static std::size_t turns_of(engine& e, std::size_t id);
+
   /// Whether `t` is parked.
   [[nodiscard]] static bool parked(const thread& t) { return t.parked_; }
   /// Whether the body of `t` has returned.
@@ -262,8 +280,8 @@ class engine {
   struct slot {  // what a switch needs, close together
     fcontext_t context = nullptr;
     thread* who = nullptr;
-    errand* steps = nullptr;  // what the thread does at its next turns, if not its fiber's
-    void* unused = nullptr;   // an even share of a cache line
+    errand* steps = nullptr;        // what the thread does at its next turns, if not its fiber's
+    errand::turns loop = nullptr;  // of steps
   };
   [[nodiscard]] static std::size_t slot_of(std::uint64_t id) { return (id + 1) % max_threads; }
   void yield(thread& self);
@@ -309,6 +327,33 @@ class engine {
   bool running_ = false;
   bool unwinding_ = false;  // fibers that have not ended are being destroyed
 };
+
+// Whoever the horizon names is known before a step has moved its thread, so that the host need not
+// wait for one step to begin with the next. Leaves the horizon of the thread that it returns.
+template <class E>
+std::size_t engine::turns_of(engine& e, std::size_t id) {
+  constexpr std::size_t id_mask = max_threads - 1;
+  const errand::turns mine = e.slots_[slot_of(id)].loop;
+  e.horizon_ = e.ready_.top_without(id);
+  for (;;) {
+    slot& s = e.slots_[slot_of(id)];
+    if (s.loop != mine) return id;
+    if (!static_cast<E*>(s.steps)->step(*s.who)) [[unlikely]] {
+      s.steps = nullptr;
+      s.loop = nullptr;
+      return id;
+    }
+    const event_key key = s.who->key();
+    if (key < e.horizon_) continue;
+    std::size_t next = e.horizon_ & id_mask;
+    if (e.horizon_ == 0) [[unlikely]]
+      next = e.ready_.set(id, key) & id_mask;
+    else
+      e.ready_.set(id, key);
+    id = next;
+    e.horizon_ = e.ready_.top_without(id);
+  }
+}
 
 // Keys differ, so equality means a horizon of 0 (exploring): thread 0 at time 0 yields as well.
 inline void thread::sync() {
