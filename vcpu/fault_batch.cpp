@@ -8,7 +8,7 @@ namespace hvsim::vcpu {
     return false;
   t.pass(work_of(s));
   s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
-  return advance_step(t, {});
+  return advance_step(t, s, {});
 }
 
 // A lock for which somebody waits needs the fiber.
@@ -19,7 +19,7 @@ void fault_batch::step_on_fiber() {
   switch (s.kind) {
     case fault_steps::what::take:
       s.side.lock->lock_shared(cpu_, *s.side.stats);
-      (void)advance_step(t, work);
+      (void)advance_step(t, s, work);
       return;
     case fault_steps::what::drop:
       s.side.lock->unlock_shared(cpu_, *s.side.stats, t.now() - work);
@@ -30,7 +30,7 @@ void fault_batch::step_on_fiber() {
       s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
       break;
   }
-  (void)advance_step(t, {});
+  (void)advance_step(t, s, {});
 }
 
 // What each fault took, now that its steps have their times.
@@ -39,13 +39,13 @@ void fault_batch::record() {
   engine::sim_time first = origin_;
   for (std::uint32_t i = 0; i < count_; ++i) {
     const fault& f = faults_[i];
-    const engine::sim_time over = turns_[i].over + f.after;
+    const engine::sim_time over = faults_[i].over + f.after;
     const engine::duration spent = over - (first - f.since_trap);
     exits_.record(spent);
     latency_->record(spent);
     t.print.add(f.print);
     t.print.add(static_cast<std::uint64_t>(over.ps()));
-    first = turns_[i].over + turns_[i + 1].gap;
+    first = faults_[i].over + turns_[i + 1].gap;
   }
 }
 
@@ -54,6 +54,7 @@ engine::duration fault_batch::drain() {
   engine::thread& t = *cpu_.thread;
   const engine::sim_time ahead = t.now();
   t.turn_back(origin_);
+  core_ = cpu_.core;
   turns_[count_].gap = {};
   now_at_ = 0;
   next_step_ = 0;

@@ -34,23 +34,32 @@ class fault_steps {
   };
   struct one {
     what kind = what::take;
-    bool work_of_fault = false;  ///< as long as the fault says, besides `work`
+    std::uint8_t next = 0;  ///< step, by number
+    std::uint8_t last = 0;  ///< 1 for the last step of a fault
     engine::duration work;
+    std::int64_t work_of_fault = 0;  ///< all ones: as long as the fault says, besides `work`
     sync::lock_side side;
   };
 
   void add_shared(sync::lock_side lock, bool work_of_fault, engine::duration work) {
-    list_[count_++] = {what::take, work_of_fault, work, lock};
-    list_[count_++] = {what::drop, work_of_fault, work, lock};
+    add(what::take, lock, work_of_fault, work);
+    add(what::drop, lock, work_of_fault, work);
   }
-  void add_section(sync::lock_side lock) { list_[count_++] = {what::section, true, {}, lock}; }
+  void add_section(sync::lock_side lock) { add(what::section, lock, true, {}); }
 
   [[nodiscard]] const one& operator[](std::uint32_t i) const { return list_[i]; }
-  [[nodiscard]] std::uint32_t size() const { return count_; }
 
  private:
+  void add(what kind, sync::lock_side lock, bool work_of_fault, engine::duration work) {
+    if (count_ != 0) {
+      list_[count_ - 1].last = 0;
+      list_[count_ - 1].next = count_;
+    }
+    list_[count_++] = {kind, 0, 1, work, -std::int64_t{work_of_fault}, lock};
+  }
+
   std::array<one, 4> list_{};
-  std::uint32_t count_ = 0;
+  std::uint8_t count_ = 0;
 };
 
 /// In a private chunk everything that a fault does between its lock steps concerns nobody else. So
@@ -60,7 +69,7 @@ class fault_steps {
 ///
 /// While a batch is open the thread's clock leaves out the locks and the work under them; only
 /// differences of it mean anything. One per vCPU, used by its fiber.
-class fault_batch final : public engine::errand {
+class alignas(64) fault_batch final : public engine::errand {
  public:
   /// Faults that a batch holds.
   static constexpr std::uint32_t capacity = 32;
@@ -100,43 +109,45 @@ class fault_batch final : public engine::errand {
   struct turn {
     engine::duration gap;  ///< from the last step of the fault before
     engine::duration work;
-    engine::sim_time over;  ///< when the last step so far was
   };
   struct fault {
+    engine::sim_time over;        ///< when the last step so far was
     engine::duration since_trap;  ///< until the first step
     engine::duration after;       ///< from the last step to the guest
     std::uint64_t print = 0;
   };
-  [[gnu::always_inline]] inline bool advance_step(engine::thread& t, engine::duration working);
+  [[gnu::always_inline]] inline bool advance_step(engine::thread& t, const fault_steps::one& s,
+                                                  engine::duration working);
   bool section(engine::thread& t, const fault_steps::one& s);
   void step_on_fiber();
   void record();
-  // No branch, which the host would have to guess.
   [[nodiscard]] engine::duration work_of(const fault_steps::one& s) const {
-    return s.work + turns_[now_at_].work * static_cast<std::int64_t>(s.work_of_fault);
+    return s.work + engine::duration{turns_[now_at_].work.ps() & s.work_of_fault};
   }
 
-  machine::cpu& cpu_;
+  // What a turn needs comes first.
   const fault_steps* steps_ = nullptr;
+  engine::core_id core_;
   std::uint32_t count_ = 0;
   std::uint32_t now_at_ = 0;  // fault and step whose turn is next
   std::uint32_t next_step_ = 0;
+  std::array<turn, capacity + 1> turns_{};  // behind the last one there is no gap
+  std::array<fault, capacity> faults_{};
+  machine::cpu& cpu_;
   engine::sim_time origin_;  // of the batch: the first step
   engine::sim_time last_;    // the last fault's steps, by the thread's clock
   exit_stats& exits_;
   engine::histogram* const& latency_;
-  std::array<turn, capacity + 1> turns_{};  // behind the last one there is no gap
-  std::array<fault, capacity> faults_{};
 };
 
-// A step is done and the thread works for `working`. Whether another step follows. The last step of
+// Step `s` is done and the thread works for `working`. Whether another step follows. The last step of
 // a fault is one in three or four, in an order that the host cannot guess: hence no branch.
-inline bool fault_batch::advance_step(engine::thread& t, engine::duration working) {
-  const std::uint32_t last = next_step_ + 1 == steps_->size() ? 1 : 0;
-  turns_[now_at_].over = t.now();
-  now_at_ += last;
-  next_step_ = (next_step_ + 1) * (1 - last);
-  t.pass(working + turns_[now_at_].gap * static_cast<std::int64_t>(last));
+inline bool fault_batch::advance_step(engine::thread& t, const fault_steps::one& s,
+                                      engine::duration working) {
+  faults_[now_at_].over = t.now();
+  now_at_ += s.last;
+  next_step_ = s.next;
+  t.pass(working + engine::duration{turns_[now_at_].gap.ps() & -std::int64_t{s.last}});
   return now_at_ != count_;
 }
 
@@ -145,9 +156,9 @@ inline bool fault_batch::step(engine::thread& t) {
   if (s.kind == fault_steps::what::section) return section(t, s);
   const bool take = s.kind == fault_steps::what::take;
   const engine::duration work = work_of(s);
-  if (!s.side.lock->shared_turn(cpu_, *s.side.stats, take, work)) [[unlikely]]
+  if (!s.side.lock->shared_turn(t, core_, *s.side.stats, take, work)) [[unlikely]]
     return false;
-  return advance_step(t, work * static_cast<std::int64_t>(take));
+  return advance_step(t, s, engine::duration{work.ps() & -std::int64_t{take}});
 }
 
 }  // namespace hvsim::vcpu

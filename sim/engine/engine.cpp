@@ -24,7 +24,7 @@ void thread::park(part p, const char* what) {
   waits_for_ = what;
   parked_ = true;
   const sim_time before = now_;
-  engine_->leave(*this);
+  engine_->dispatch_next();
   parts_[place_of(p)] += now_ - before;
   if (engine_->sharing_ != nullptr) engine_->sharing_->resume(*this);
 }
@@ -66,10 +66,10 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
   if (ready_.capacity() < threads_.size()) {
     ready_tree grown(threads_.size());
     for (const auto& other : threads_)
-      if (other->id() < ready_.capacity()) grown.set(other->id(), ready_.get(other->id()));
+      if (other->id() < ready_.capacity()) grown.insert(other->id(), ready_.get(other->id()));
     ready_ = std::move(grown);
   }
-  ready_.set(id, t.key());
+  ready_.insert(id, t.key());
   if (running_) horizon_ = 0;
   return t;
 }
@@ -181,7 +181,7 @@ inline std::size_t engine::take_turns(std::size_t id) {
     if (loop == nullptr) break;
     id = loop(*this, id);
   }
-  horizon_ = ready_.top_without(id);
+  horizon_ = ready_.remove(id);
   return id;
 }
 
@@ -202,14 +202,12 @@ void engine::yield(thread& self) {
     yield_unusual(self);
     return;
   }
+  ready_.insert(self.id_, self.key());
   // Whoever the horizon names is next; that it need not be looked up here keeps the update of the
   // tree off the path on which the next fiber waits.
   std::size_t id = horizon_ & (max_threads - 1);
-  if (horizon_ != 0 && id != nobody) [[likely]] {
-    ready_.set(self.id_, self.key());
-  } else {
-    id = ready_.set(self.id_, self.key()) & (max_threads - 1);
-  }
+  if (horizon_ == 0 || id == nobody) [[unlikely]]
+    id = ready_.top() & (max_threads - 1);
   id = take_turns(id);
   if (id == self.id_) [[unlikely]] {
     run_on(self);
@@ -222,7 +220,7 @@ void engine::yield(thread& self) {
 
 // Nobody is earlier.
 void engine::run_on(thread& self) {
-  const event_key next = ready_.top_without(self.id_);
+  const event_key next = ready_.top();
   const event_key limit = self.key() + (static_cast<event_key>(longest_run.ps()) << thread_id_bits);
   horizon_ = next;
   if (next <= limit) return;
@@ -244,17 +242,14 @@ void engine::yield_unusual(thread& self) {
 // As yield, in order of time, but the horizon stays unknown.
 void engine::yield_sharing(thread& self) {
   if (failure_) switch_to(*host_);
-  const std::size_t id = ready_.set(self.id_, self.key()) & (max_threads - 1);
+  ready_.insert(self.id_, self.key());
+  const std::size_t id = ready_.top() & (max_threads - 1);
+  (void)ready_.remove(id);
   if (id != self.id_) {
     switch_to(*slots_[slot_of(id)].who);
   } else if ((++lone_yields_ & housekeeping_mask) == 0) {
     housekeeping();
   }
-}
-
-void engine::leave(thread& self) {
-  ready_.set(self.id_, never);
-  dispatch_next();
 }
 
 thread* engine::next_thread() {
@@ -278,7 +273,6 @@ void engine::dispatch_next() {
 
 void engine::finish(thread& self) {
   self.done_ = true;
-  ready_.set(self.id_, never);
   if (!self.daemon_) --live_;
   thread* next = host_.get();
   if (!failure_ && !unwinding_ && live_ != 0) {
@@ -303,7 +297,7 @@ void engine::finish(thread& self) {
 void engine::wake(thread& sleeper, sim_time t) {
   sleeper.parked_ = false;
   sleeper.now_ = std::max(sleeper.now_, t);
-  ready_.set(sleeper.id_, sleeper.key());
+  ready_.insert(sleeper.id_, sleeper.key());
   if (sharing_ != nullptr) sharing_->woken(sleeper);
   if (chooser_ == nullptr) horizon_ = std::min(horizon_, sleeper.key());
 }
@@ -315,13 +309,13 @@ void engine::wake_owner(thread& sleeper, sim_time t) {
   }
   sleeper.parked_ = false;
   sleeper.now_ = std::max(sleeper.now_, t);
-  ready_.set(sleeper.id_, sleeper.id_);  // before everything that has a time
+  ready_.insert(sleeper.id_, sleeper.id_);  // before everything that has a time
   horizon_ = 0;
 }
 
 void engine::move_wait(thread& waiter, sim_time t) {
   waiter.now_ = t;
-  ready_.set(waiter.id_, waiter.key());
+  (void)ready_.replace(waiter.id_, waiter.key());
   if ((horizon_ & (max_threads - 1)) == waiter.id_) horizon_ = 0;
   if (chooser_ == nullptr) horizon_ = std::min(horizon_, waiter.key());
 }

@@ -257,7 +257,7 @@ class engine {
 
   /// Earliest time at which any thread but the running one may act; the end of time if none can.
   [[nodiscard]] sim_time horizon() const {
-    const event_key known = horizon_ == 0 ? ready_.top_without(current_->id()) : horizon_;
+    const event_key known = horizon_ == 0 ? ready_.top() : horizon_;
     return sim_time{static_cast<std::int64_t>(std::min(known, never >> 1) >> thread_id_bits)};
   }
 
@@ -292,7 +292,6 @@ class engine {
   void run_on(thread& self);
   void warm_up(const slot& s) const;
   thread* next_thread();
-  void leave(thread& self);
   void dispatch_next();
   [[gnu::always_inline]] inline void switch_to(thread& next);
   void arrive(transfer_t from);
@@ -308,7 +307,7 @@ class engine {
   event_key horizon_ = never;
   observer* observer_ = nullptr;
   bool tracked_ = false;
-  ready_tree ready_;
+  ready_tree ready_;  // of the threads that wait for their turn: neither parked ones nor current_
   thread* current_ = nullptr;
   thread* came_from_ = nullptr;
   chooser* chooser_;
@@ -334,24 +333,22 @@ template <class E>
 std::size_t engine::turns_of(engine& e, std::size_t id) {
   constexpr std::size_t id_mask = max_threads - 1;
   const errand::turns mine = e.slots_[slot_of(id)].loop;
-  e.horizon_ = e.ready_.top_without(id);
+  e.horizon_ = e.ready_.remove(id);
   for (;;) {
     slot& s = e.slots_[slot_of(id)];
     if (s.loop != mine) return id;
-    if (!static_cast<E*>(s.steps)->step(*s.who)) [[unlikely]] {
+    thread& t = *s.who;
+    if (!static_cast<E*>(s.steps)->step(t)) [[unlikely]] {
       s.steps = nullptr;
       s.loop = nullptr;
       return id;
     }
-    const event_key key = s.who->key();
-    if (key < e.horizon_) continue;
-    std::size_t next = e.horizon_ & id_mask;
-    if (e.horizon_ == 0) [[unlikely]]
-      next = e.ready_.set(id, key) & id_mask;
-    else
-      e.ready_.set(id, key);
-    id = next;
-    e.horizon_ = e.ready_.top_without(id);
+    const event_key key = t.key();
+    const event_key others = e.horizon_;
+    if (key < others) continue;
+    e.ready_.insert(id, key);
+    id = (others == 0 ? e.ready_.top() : others) & id_mask;
+    e.horizon_ = e.ready_.remove(id);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winner tree over the next event of each simulated thread.
+// Tree over the next events of the simulated threads that wait for their turn.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@ using event_key = std::uint64_t;
 inline constexpr unsigned thread_id_bits = 10;
 inline constexpr event_key never = std::numeric_limits<event_key>::max();
 
-/// Keeps one key per thread and finds the smallest in O(1), updates in O(log n) without branches.
-/// Not thread-safe; one per engine.
+/// Keeps one key per thread that waits, finds the smallest in O(1), adds and removes in O(log n)
+/// without branches. Not thread-safe; one per engine.
 class ready_tree {
  public:
-  /// Room for `n` threads, all with key `never`.
+  /// Room for `n` threads, none of them waiting.
   explicit ready_tree(std::size_t n = 1) { reset(n); }
 
   void reset(std::size_t n) {
     size_ = 1;
     depth_ = 0;
     while (size_ < n) {
-      size_ *= 2;
+      size_ *= fan_out;
       ++depth_;
     }
     nodes_.assign(2 * size_, never);
@@ -35,56 +35,48 @@ class ready_tree {
 
   [[nodiscard]] std::size_t capacity() const { return size_; }
 
-  /// Sets a key and returns the smallest of all.
-  [[gnu::always_inline]] event_key set(std::size_t id, event_key key) {
+  /// Adds a thread that does not wait yet.
+  [[gnu::always_inline]] void insert(std::size_t id, event_key key) {
     event_key* const nodes = nodes_.data();
     std::size_t i = id + size_;
     nodes[i] = key;
     climb([&] {
-      key = std::min(key, nodes[i ^ 1]);
-      i >>= 1;
+      i /= fan_out;
+      key = std::min(key, nodes[i]);
+      nodes[i] = key;
+    });
+  }
+
+  /// Takes a thread out, if it waits, and returns the smallest key of the others, or `never`.
+  [[gnu::always_inline]] event_key remove(std::size_t id) { return replace(id, never); }
+
+  /// Gives a thread another key and returns the smallest of all.
+  [[gnu::always_inline]] event_key replace(std::size_t id, event_key key) {
+    event_key* const nodes = nodes_.data();
+    std::size_t i = id + size_;
+    nodes[i] = key;
+    climb([&] {
+      // Not read back from memory, which would have to wait for the write.
+      key = std::min(std::min(key, nodes[i ^ 1]), std::min(nodes[i ^ 2], nodes[i ^ 3]));
+      i /= fan_out;
       nodes[i] = key;
     });
     return key;
   }
 
+  /// Key of a thread, or `never`.
   [[nodiscard]] event_key get(std::size_t id) const { return nodes_[id + size_]; }
 
   /// Smallest key, or `never`.
   [[nodiscard]] event_key top() const { return nodes_[1]; }
 
-  /// Smallest key of all threads but `id`.
-  [[nodiscard]] event_key top_without(std::size_t id) const {
-    const event_key* const nodes = nodes_.data();
-    std::size_t i = id + size_;
-    event_key best = never;
-    climb([&] {
-      best = std::min(best, nodes[i ^ 1]);
-      i >>= 1;
-    });
-    return best;
-  }
-
  private:
+  static constexpr std::size_t fan_out = 4;
+
   /// Calls `up` once a level. Written out: this runs several times a simulated fault.
   template <class F>
   [[gnu::always_inline]] void climb(F&& up) const {
     switch (depth_) {
-      case 10:
-        up();
-        [[fallthrough]];
-      case 9:
-        up();
-        [[fallthrough]];
-      case 8:
-        up();
-        [[fallthrough]];
-      case 7:
-        up();
-        [[fallthrough]];
-      case 6:
-        up();
-        [[fallthrough]];
       case 5:
         up();
         [[fallthrough]];
@@ -105,8 +97,9 @@ class ready_tree {
     }
   }
 
+  // Node i has its children at fan_out * i and behind; the leaves begin at size_.
   std::size_t size_ = 1;
-  unsigned depth_ = 0;  // levels above the leaves, at most thread_id_bits
+  unsigned depth_ = 0;  // levels above the leaves; 5 for the most threads
   std::vector<event_key> nodes_;
 };
 

@@ -62,6 +62,7 @@ std::vector<std::pair<std::string, std::uint64_t>> counters::named() const {
     };
     put(name(0x1000), sized_[i].page);
     put(name(0x200000), sized_[i].block);
+    put(name(0), sized_[i].none);
     for (const auto& [size, n] : sized_[i].other) put(name(size), n);
   }
   for (std::size_t i = 0; i < level_names.size(); ++i)
@@ -81,6 +82,7 @@ counters counters::since(const counters& earlier) const {
   for (std::size_t i = 0; i < sized_.size(); ++i) {
     d.sized_[i].page -= earlier.sized_[i].page;
     d.sized_[i].block -= earlier.sized_[i].block;
+    d.sized_[i].none -= earlier.sized_[i].none;
     for (const auto& [size, n] : earlier.sized_[i].other) d.sized_[i].other[size] -= n;
   }
   for (std::size_t i = 0; i < levels_.size(); ++i)

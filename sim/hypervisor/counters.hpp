@@ -95,6 +95,8 @@ class counters {
       ++row.page;
     } else if (size.value() == 0x200000) {
       ++row.block;
+    } else if (size.value() == 0) {  // instruction caches with CTR_EL0.DIC
+      ++row.none;
     } else {
       ++row.other[size.value()];
     }
@@ -131,6 +133,7 @@ class counters {
   struct sized_row {
     std::uint64_t page = 0;
     std::uint64_t block = 0;
+    std::uint64_t none = 0;
     std::map<std::uint64_t, std::uint64_t> other;
   };
   std::array<std::uint64_t, static_cast<std::size_t>(event::count)> events_{};

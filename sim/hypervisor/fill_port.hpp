@@ -23,7 +23,7 @@ class fill_port : public table_charges<Clock> {
     update(e, desired);
     return true;
   }
-  void clean_dcache(engine::pa, engine::bytes n) {
+  [[gnu::always_inline]] void clean_dcache(engine::pa, engine::bytes n) {
     const engine::duration loop = this->draw_clean_loop(n);
     this->t_.advance(engine::part::cache_maintenance, loop);
     this->charge_clean_barrier();

@@ -70,12 +70,12 @@ class machine {
   }
 
   /// The same for a caller that has synced already.
-  void take_line(cpu& c, line& l, engine::part p) {
-    const engine::sim_time start = std::max(c.thread->now(), l.free_at);
-    const engine::sim_time end = start + transfer_time(l.owner, c.core);
+  void take_line(cpu& c, line& l, engine::part p) { take_line(*c.thread, c.core, l, p); }
+  void take_line(engine::thread& t, engine::core_id core, line& l, engine::part p) const {
+    const engine::sim_time end = std::max(t.now(), l.free_at) + transfer_time(l.owner, core);
     l.free_at = end;
-    l.owner = c.core;
-    c.thread->advance_to(p, end);
+    l.owner = core;
+    t.advance_to(p, end);
   }
 
   /// Broadcast TLBI and DSB ISH by one core. Interconnect and the answering cores serve one

@@ -19,7 +19,6 @@ class lock_stats {
 
   void acquired() { ++acquisitions_; }
   void waited(engine::duration d) {
-    ++contended_;
     times_[1].record(d);
   }
   void held(engine::duration d) { times_[0].record(d); }
@@ -32,7 +31,6 @@ class lock_stats {
     const engine::duration d{(queued.ps() & mask) | (held.ps() & ~mask)};
     acquisitions_ += one;
     if ((static_cast<std::uint64_t>(d > engine::duration{}) | (one ^ 1)) == 0) return;
-    contended_ += one;
     times_[one].record(d);
   }
 
@@ -40,7 +38,7 @@ class lock_stats {
   /// "spinlock", "rwlock:R", "rwlock:W", "rwsem:R": the words of perf.
   [[nodiscard]] const std::string& type() const { return type_; }
   [[nodiscard]] std::uint64_t acquisitions() const { return acquisitions_; }
-  [[nodiscard]] std::uint64_t contended() const { return contended_; }
+  [[nodiscard]] std::uint64_t contended() const { return times_[1].count(); }
   [[nodiscard]] const engine::histogram& wait() const { return times_[1]; }
   [[nodiscard]] const engine::histogram& hold() const { return times_[0]; }
 
@@ -48,7 +46,6 @@ class lock_stats {
   std::string name_;
   std::string type_;
   std::uint64_t acquisitions_ = 0;
-  std::uint64_t contended_ = 0;
   std::array<engine::histogram, 2> times_;  // held, waited
 };
 

@@ -27,7 +27,7 @@ class rcu {
     if (r.nesting++ == 0) r.since = ++sequence_;
   }
   void read_unlock(machine::cpu& c) {
-    if (--reader(c).nesting == 0 && waiting_for_readers_) [[unlikely]]
+    if (--readers_[c.thread->id()].nesting == 0 && waiting_for_readers_) [[unlikely]]
       wake_softirq(c);
   }
 

@@ -27,7 +27,7 @@ class srcu {
     stats_.acquired();
   }
   void read_unlock(const machine::cpu& c) {
-    reader(c).open = false;
+    readers_[c.thread->id()].open = false;
     if (!waiters_.empty()) [[unlikely]]
       section_ended(c);
   }

@@ -75,14 +75,16 @@ TEST_CASE("the ready tree agrees with an ordered set") {
       const event_key key = random.next() % 8 == 0 ? never : random.next() % 5000;
       model.erase(model.find(keys[id]));
       keys[id] = key;
-      model.insert(key);
-      tree.set(id, key);
+      if (random.next() % 2 == 0) {
+        REQUIRE(tree.remove(id) == (model.empty() ? never : *model.begin()));
+        tree.insert(id, key);
+        model.insert(key);
+      } else {
+        model.insert(key);
+        REQUIRE(tree.replace(id, key) == *model.begin());
+      }
       REQUIRE(tree.get(id) == key);
       REQUIRE(tree.top() == *model.begin());
-      const std::size_t other = random.next() % threads;
-      model.erase(model.find(keys[other]));
-      REQUIRE(tree.top_without(other) == (model.empty() ? never : *model.begin()));
-      model.insert(keys[other]);
     }
   }
 }
