@@ -3,34 +3,35 @@
 
 namespace hvsim::vcpu {
 
-[[gnu::noinline]] bool fault_batch::section(engine::thread& t, const fault_steps::one& s) {
-  if (!s.side.lock->try_exclusive(cpu_, *s.side.stats)) [[unlikely]]
+[[gnu::noinline]] bool fault_batch::section(engine::thread& t, const next_step& n) {
+  sync::lock_stats& stats = *n.which->side.stats;
+  if (!n.lock->try_exclusive(cpu_, stats)) [[unlikely]]
     return false;
-  t.pass(work_of(s));
-  s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
-  return advance_step(t, s, {});
+  t.pass(n.work);
+  n.lock->unlock_exclusive(cpu_, stats);
+  return advance_step(t, *n.which, t.now(), {});
 }
 
 // A lock for which somebody waits needs the fiber.
 void fault_batch::step_on_fiber() {
-  const fault_steps::one& s = (*steps_)[next_step_];
+  const next_step n = look();
   engine::thread& t = *cpu_.thread;
-  const engine::duration work = work_of(s);
-  switch (s.kind) {
+  sync::lock_stats& stats = *n.which->side.stats;
+  switch (n.which->kind) {
     case fault_steps::what::take:
-      s.side.lock->lock_shared(cpu_, *s.side.stats);
-      (void)advance_step(t, s, work);
+      n.lock->lock_shared(cpu_, stats);
+      (void)advance_step(t, *n.which, t.now(), n.work);
       return;
     case fault_steps::what::drop:
-      s.side.lock->unlock_shared(cpu_, *s.side.stats, t.now() - work);
+      n.lock->unlock_shared(cpu_, stats, t.now() - n.work);
       break;
     case fault_steps::what::section:
-      s.side.lock->lock_exclusive(cpu_, *s.side.stats);
-      t.pass(work);
-      s.side.lock->unlock_exclusive(cpu_, *s.side.stats);
+      n.lock->lock_exclusive(cpu_, stats);
+      t.pass(n.work);
+      n.lock->unlock_exclusive(cpu_, stats);
       break;
   }
-  (void)advance_step(t, s, {});
+  (void)advance_step(t, *n.which, t.now(), {});
 }
 
 // What each fault took, now that its steps have their times.

@@ -102,7 +102,18 @@ class alignas(64) fault_batch final : public engine::errand {
   /// Takes the turns of all faults. Returns by how much that has moved the clock on.
   engine::duration drain();
 
-  bool step(engine::thread& t) override;
+  /// The next step: which, and for how long the thread works under its lock.
+  struct next_step {
+    const fault_steps::one* which;
+    sync::fair_lock* lock;
+    engine::duration work;
+  };
+  [[nodiscard]] next_step look() const {
+    const fault_steps::one& s = (*steps_)[next_step_];
+    return {&s, s.side.lock, work_of(s)};
+  }
+  bool step(engine::thread& t, const next_step& n);
+  bool step(engine::thread& t) override { return step(t, look()); }
 
  private:
   /// What the locks' turns need of a fault, apart from the rest so that it stays in the host's cache.
@@ -117,8 +128,8 @@ class alignas(64) fault_batch final : public engine::errand {
     std::uint64_t print = 0;
   };
   [[gnu::always_inline]] inline bool advance_step(engine::thread& t, const fault_steps::one& s,
-                                                  engine::duration working);
-  bool section(engine::thread& t, const fault_steps::one& s);
+                                                  engine::sim_time now, engine::duration working);
+  bool section(engine::thread& t, const next_step& n);
   void step_on_fiber();
   void record();
   [[nodiscard]] engine::duration work_of(const fault_steps::one& s) const {
@@ -140,25 +151,25 @@ class alignas(64) fault_batch final : public engine::errand {
   engine::histogram* const& latency_;
 };
 
-// Step `s` is done and the thread works for `working`. Whether another step follows. The last step of
-// a fault is one in three or four, in an order that the host cannot guess: hence no branch.
+// Step `s` is done `now` and the thread works for `working`. Whether another step follows. The last
+// step of a fault is one in three or four, in an order that the host cannot guess: hence no branch.
 inline bool fault_batch::advance_step(engine::thread& t, const fault_steps::one& s,
-                                      engine::duration working) {
-  faults_[now_at_].over = t.now();
+                                      engine::sim_time now, engine::duration working) {
+  faults_[now_at_].over = now;
   now_at_ += s.last;
   next_step_ = s.next;
-  t.pass(working + engine::duration{turns_[now_at_].gap.ps() & -std::int64_t{s.last}});
+  t.pass_until(now + working + engine::duration{turns_[now_at_].gap.ps() & -std::int64_t{s.last}});
   return now_at_ != count_;
 }
 
-inline bool fault_batch::step(engine::thread& t) {
-  const fault_steps::one& s = (*steps_)[next_step_];
-  if (s.kind == fault_steps::what::section) return section(t, s);
+inline bool fault_batch::step(engine::thread& t, const next_step& n) {
+  const fault_steps::one& s = *n.which;
+  if (s.kind == fault_steps::what::section) return section(t, n);
   const bool take = s.kind == fault_steps::what::take;
-  const engine::duration work = work_of(s);
-  if (!s.side.lock->shared_turn(t, core_, *s.side.stats, take, work)) [[unlikely]]
+  engine::sim_time now;
+  if (!n.lock->shared_turn(t, core_, *s.side.stats, take, n.work, now)) [[unlikely]]
     return false;
-  return advance_step(t, s, engine::duration{work.ps() & -std::int64_t{take}});
+  return advance_step(t, s, now, engine::duration{n.work.ps() & -std::int64_t{take}});
 }
 
 }  // namespace hvsim::vcpu

@@ -174,7 +174,27 @@ void thread::run(errand& e) {
   } while (e.step(*this));
 }
 
-// Until one needs its fiber.
+// Errands of the kinds that have no loop of their own.
+std::size_t engine::turns_of_any(engine& e, std::size_t id) {
+  e.horizon_ = e.ready_.remove(id);
+  for (;;) {
+    slot& s = e.slots_[slot_of(id)];
+    if (s.loop != turns_of_any) return id;
+    if (!s.steps->step(*s.who)) {
+      s.steps = nullptr;
+      s.loop = nullptr;
+      return id;
+    }
+    const event_key key = s.who->key();
+    if (key < e.horizon_) continue;
+    e.ready_.insert(id, key);
+    id = e.ready_.top() & (max_threads - 1);
+    e.horizon_ = e.ready_.remove(id);
+  }
+}
+
+// Lets `id`, which is next, and those after it take their turns, until one needs its fiber. Leaves
+// the horizon of the thread that it returns.
 inline std::size_t engine::take_turns(std::size_t id) {
   for (;;) {
     const errand::turns loop = slots_[slot_of(id)].loop;
@@ -193,7 +213,7 @@ void engine::run_errand(thread& self, errand& e) {
   }
   slot& s = slots_[slot_of(self.id_)];
   s.steps = &e;
-  s.loop = e.loop() == nullptr ? turns_of<errand> : e.loop();
+  s.loop = e.loop() == nullptr ? turns_of_any : e.loop();
   yield(self);
 }
 

@@ -71,7 +71,8 @@ class chooser {
 class errand {
  public:
   /// Lets the thread of number `id`, which is next, and those after it take their turns, as long as
-  /// their errands are of one kind. Returns whose turn it is then.
+  /// their errands are of one kind. Returns whose turn it is then; that thread may still be among
+  /// those that wait.
   using turns = std::size_t (*)(engine&, std::size_t id);
 
   errand(const errand&) = delete;
@@ -136,18 +137,9 @@ class alignas(64) thread {
   /// as after `sync`.
   void run(errand& e);
 
-  /// Does private work ahead of its time and returns how long it takes. The time is booked, but the
-  /// clock stands where it stood; `pass` moves it on. The work must not sync.
-  template <class F>
-  [[nodiscard]] duration measure(F&& work) {
-    const sim_time begin = now_;
-    work();
-    const duration spent = now_ - begin;
-    now_ = begin;
-    return spent;
-  }
   /// Spends time that is booked already.
   void pass(duration d) { now_ += d; }
+  void pass_until(sim_time t) { now_ = t; }
   /// Sets the clock back over private time, which `pass` must spend again.
   void turn_back(sim_time t) { now_ = t; }
 
@@ -226,7 +218,8 @@ class engine {
   /// of the thread that runs now, with `t` not before that thread's time.
   void move_wait(thread& waiter, sim_time t);
 
-  /// Of errands of class E, for their constructor.
+  /// Of errands of class E, for their constructor. E::look says what the next step is, as an
+  /// E::next_step that holds until the thread's turn, and E::step(thread, next_step) takes it.
   template <class E>
   static std::size_t turns_of(engine& e, std::size_t id);
 
@@ -287,6 +280,7 @@ class engine {
   void yield(thread& self);
   void run_errand(thread& self, errand& e);
   std::size_t take_turns(std::size_t id);
+  static std::size_t turns_of_any(engine& e, std::size_t id);
   void yield_unusual(thread& self);
   void yield_sharing(thread& self);
   void run_on(thread& self);
@@ -327,28 +321,50 @@ class engine {
   bool unwinding_ = false;  // fibers that have not ended are being destroyed
 };
 
-// Whoever the horizon names is known before a step has moved its thread, so that the host need not
-// wait for one step to begin with the next. Leaves the horizon of the thread that it returns.
+// One turn hangs on another as little as possible, so that the host can work on several at a time:
+// beside the thread whose turn it is, the next one is out of the tree, too, and what its step will
+// be is looked up; the one after that is the smallest key in the tree or the thread's own new one.
 template <class E>
 std::size_t engine::turns_of(engine& e, std::size_t id) {
   constexpr std::size_t id_mask = max_threads - 1;
-  const errand::turns mine = e.slots_[slot_of(id)].loop;
-  e.horizon_ = e.ready_.remove(id);
+  slot* const slots = e.slots_.data();
+  const auto look = [](const slot& s) { return static_cast<E*>(s.steps)->look(); };
+  slot* s = slots + slot_of(id);
+  const errand::turns mine = s->loop;
+  event_key next = e.horizon_ = e.ready_.remove(id);
+  event_key rest = e.ready_.remove_key(next);
+  typename E::next_step step = look(*s);
   for (;;) {
-    slot& s = e.slots_[slot_of(id)];
-    if (s.loop != mine) return id;
-    thread& t = *s.who;
-    if (!static_cast<E*>(s.steps)->step(t)) [[unlikely]] {
-      s.steps = nullptr;
-      s.loop = nullptr;
+    slot* const s_next = slots + slot_of(next & id_mask);
+    const bool alike = s_next->loop == mine;
+    typename E::next_step step_of_next = step;
+    if (alike) [[likely]]
+      step_of_next = look(*s_next);
+    thread& t = *s->who;
+    if (!static_cast<E*>(s->steps)->step(t, step)) [[unlikely]] {
+      s->steps = nullptr;
+      s->loop = nullptr;
+      e.ready_.insert_key(next);
       return id;
     }
     const event_key key = t.key();
-    const event_key others = e.horizon_;
-    if (key < others) continue;
+    if (e.horizon_ != next || e.ready_.top() != rest) [[unlikely]] {  // the step has woken a thread
+      e.ready_.insert_key(next);
+      e.ready_.insert_key(key);
+      return e.ready_.top() & id_mask;
+    }
+    if (key < next) {
+      step = look(*s);
+      continue;
+    }
     e.ready_.insert(id, key);
-    id = (others == 0 ? e.ready_.top() : others) & id_mask;
-    e.horizon_ = e.ready_.remove(id);
+    id = next & id_mask;
+    next = e.horizon_ = std::min(rest, key);
+    if (!alike) [[unlikely]]
+      return id;
+    rest = e.ready_.remove_key(next);
+    s = s_next;
+    step = step_of_next;
   }
 }
 

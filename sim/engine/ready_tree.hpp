@@ -50,6 +50,14 @@ class ready_tree {
   /// Takes a thread out, if it waits, and returns the smallest key of the others, or `never`.
   [[gnu::always_inline]] event_key remove(std::size_t id) { return replace(id, never); }
 
+  /// The same for whoever has `key`; nothing if that is `never`.
+  [[gnu::always_inline]] void insert_key(event_key key) {
+    if (key != never) insert(key & id_mask, key);
+  }
+  [[gnu::always_inline]] event_key remove_key(event_key key) {
+    return key == never ? never : remove(key & id_mask);
+  }
+
   /// Gives a thread another key and returns the smallest of all.
   [[gnu::always_inline]] event_key replace(std::size_t id, event_key key) {
     event_key* const nodes = nodes_.data();
@@ -72,6 +80,7 @@ class ready_tree {
 
  private:
   static constexpr std::size_t fan_out = 4;
+  static constexpr event_key id_mask = (event_key{1} << thread_id_bits) - 1;
 
   /// Calls `up` once a level. Written out: this runs several times a simulated fault.
   template <class F>

@@ -71,11 +71,15 @@ class machine {
 
   /// The same for a caller that has synced already.
   void take_line(cpu& c, line& l, engine::part p) { take_line(*c.thread, c.core, l, p); }
-  void take_line(engine::thread& t, engine::core_id core, line& l, engine::part p) const {
-    const engine::sim_time end = std::max(t.now(), l.free_at) + transfer_time(l.owner, core);
+  /// Returns when it has moved.
+  engine::sim_time take_line(engine::thread& t, engine::core_id core, line& l,
+                             engine::part p) const {
+    const engine::sim_time begin = t.now();
+    const engine::sim_time end = std::max(begin, l.free_at) + transfer_time(l.owner, core);
     l.free_at = end;
     l.owner = core;
-    t.advance_to(p, end);
+    t.advance(p, end - begin);
+    return end;
   }
 
   /// Broadcast TLBI and DSB ISH by one core. Interconnect and the answering cores serve one

@@ -125,19 +125,21 @@ class fair_lock {
 
   /// Takes (or drops) the lock shared, for a caller that has synced; as lock_shared and
   /// unlock_shared without observers, but shaped so that the host need not guess which of the two
-  /// it is. False: the lock is not free, or somebody waits for it; nothing was done.
+  /// it is. False: the lock is not free, or somebody waits for it; nothing was done. `now`: the
+  /// thread's time afterwards.
   [[gnu::always_inline]] bool shared_turn(engine::thread& t, engine::core_id core,
-                                          lock_stats& stats, bool take, engine::duration held) {
+                                          lock_stats& stats, bool take, engine::duration held,
+                                          engine::sim_time& now) {
     const engine::sim_time arrived = t.now();
     const unsigned one = take ? 1 : 0;
     const unsigned taken_over = static_cast<unsigned>(exclusive_) | (arrived < free_at_ ? 1U : 0U);
     if ((static_cast<unsigned>(!queue_.empty()) | (taken_over & one)) != 0) [[unlikely]]
       return false;
     const engine::duration queued = word_.free_at - arrived;
-    machine_.take_line(t, core, word_, line_part_);
+    now = machine_.take_line(t, core, word_, line_part_);
     readers_ += 2 * one - 1;
     stats.taken_or_dropped(take, queued, held);
-    if (readers_ == 0) free_at_ = t.now();
+    if (readers_ == 0) free_at_ = now;
     return true;
   }
 

@@ -163,19 +163,6 @@ TEST_CASE("an errand ends where a step needs the fiber, and other threads may be
   CHECK(order == strings{"wakes", "woken5", "fiber54"});
 }
 
-TEST_CASE("work that is measured is booked once and spent once") {
-  engine::engine e;
-  e.spawn("a", sim_time{}, [&](thread& t) {
-    const duration d = t.measure([&] { t.advance(part::trap, duration{7}); });
-    CHECK(d == duration{7});
-    CHECK(t.now() == sim_time{});
-    t.pass(d);
-    CHECK(t.now() == sim_time{7});
-    CHECK(t.time_in(part::trap) == duration{7});
-  });
-  e.run();
-}
-
 TEST_CASE("a lone thread notices that it is stopped, and that time has run out") {
   const auto lone = [](std::atomic<bool>* stop, duration step) {
     engine::engine e;
