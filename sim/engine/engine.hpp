@@ -118,6 +118,9 @@ class alignas(64) thread {
     parts_[place_of(p)] += d;
   }
 
+  /// Books time that `pass` or `pass_until` spends.
+  void book(part p, duration d) { parts_[place_of(p)] += d; }
+
   /// Time that was booked as `from` was spent for `to`.
   void rebook(part from, part to, duration d) {
     parts_[place_of(from)] -= d;
@@ -281,6 +284,8 @@ class engine {
   void run_errand(thread& self, errand& e);
   std::size_t take_turns(std::size_t id);
   static std::size_t turns_of_any(engine& e, std::size_t id);
+  template <class E, unsigned Depth>
+  static std::size_t turns_at_depth(engine& e, std::size_t id);
   void yield_unusual(thread& self);
   void yield_sharing(thread& self);
   void run_on(thread& self);
@@ -326,13 +331,20 @@ class engine {
 // be is looked up; the one after that is the smallest key in the tree or the thread's own new one.
 template <class E>
 std::size_t engine::turns_of(engine& e, std::size_t id) {
+  constexpr unsigned usual = 3;  // 17 to 64 threads
+  return e.ready_.depth() == usual ? turns_at_depth<E, usual>(e, id)
+                                   : turns_at_depth<E, ready_tree::any_depth>(e, id);
+}
+
+template <class E, unsigned Depth>
+std::size_t engine::turns_at_depth(engine& e, std::size_t id) {
   constexpr std::size_t id_mask = max_threads - 1;
   slot* const slots = e.slots_.data();
   const auto look = [](const slot& s) { return static_cast<E*>(s.steps)->look(); };
   slot* s = slots + slot_of(id);
   const errand::turns mine = s->loop;
-  event_key next = e.horizon_ = e.ready_.remove(id);
-  event_key rest = e.ready_.remove_key(next);
+  event_key next = e.horizon_ = e.ready_.remove<Depth>(id);
+  event_key rest = e.ready_.remove_key<Depth>(next);
   typename E::next_step step = look(*s);
   for (;;) {
     slot* const s_next = slots + slot_of(next & id_mask);
@@ -357,12 +369,12 @@ std::size_t engine::turns_of(engine& e, std::size_t id) {
       step = look(*s);
       continue;
     }
-    e.ready_.insert(id, key);
+    e.ready_.insert<Depth>(id, key);
     id = next & id_mask;
-    next = e.horizon_ = std::min(rest, key);
+    next = e.horizon_ = ready_tree::smaller(rest, key);
     if (!alike) [[unlikely]]
       return id;
-    rest = e.ready_.remove_key(next);
+    rest = e.ready_.remove_key<Depth>(next);
     s = s_next;
     step = step_of_next;
   }

@@ -3,24 +3,21 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <utility>
 
 #include "sim/engine/engine.hpp"
 
 namespace hvsim::engine {
 
-/// Counts time as `thread::advance` does, and gives it to the thread at the end. Until then the
-/// thread's own clock stands still, so the work must not sync, park, or look at it. On the thread's
-/// fiber.
+/// Counts time as `thread::advance` does; `end` gives it to the thread. Until then the thread's own
+/// clock stands still, so the work must not sync, park, or look at it. On the thread's fiber. Every
+/// call that is given one should be inlined: what has no address needs no memory.
 class local_clock {
  public:
   explicit local_clock(thread& t) : thread_(t), now_(t.now()) {}
   local_clock(const local_clock&) = delete;
   local_clock& operator=(const local_clock&) = delete;
-  ~local_clock() {
-    for (std::size_t p = 0; p < part_count; ++p)
-      thread_.advance(static_cast<part>(p), spent_[place_of(static_cast<part>(p))]);
-    thread_.turn_back(now_);
-  }
 
   [[nodiscard]] sim_time now() const { return now_; }
   void advance(part p, duration d) {
@@ -30,7 +27,21 @@ class local_clock {
   /// Sets the clock back; what was spent since `t` stays booked.
   void turn_back(sim_time t) { now_ = t; }
 
+  /// Books what was spent and sets the thread's clock. The last call.
+  [[gnu::always_inline]] void end() { book(std::make_index_sequence<part_count>{}); }
+
  private:
+  template <std::size_t... P>
+  [[gnu::always_inline]] void book(std::index_sequence<P...>) {
+    constexpr auto part_at = [](std::size_t place) {
+      std::size_t p = 0;
+      while (place_of(static_cast<part>(p)) != place) ++p;
+      return static_cast<part>(p);
+    };
+    (thread_.book(part_at(P), spent_[P]), ...);
+    thread_.pass_until(now_);
+  }
+
   thread& thread_;
   sim_time now_;
   std::array<duration, part_count> spent_{};  // see place_of

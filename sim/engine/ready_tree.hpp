@@ -2,7 +2,6 @@
 // Tree over the next events of the simulated threads that wait for their turn.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -20,6 +19,11 @@ inline constexpr event_key never = std::numeric_limits<event_key>::max();
 /// without branches. Not thread-safe; one per engine.
 class ready_tree {
  public:
+  /// A move on condition: nobody can guess which key is smaller, and compilers must not try.
+  [[nodiscard]] static event_key smaller(event_key a, event_key b) {
+    return __builtin_expect_with_probability(static_cast<long>(a < b), 1, 0.5) != 0 ? a : b;
+  }
+
   /// Room for `n` threads, none of them waiting.
   explicit ready_tree(std::size_t n = 1) { reset(n); }
 
@@ -35,37 +39,47 @@ class ready_tree {
 
   [[nodiscard]] std::size_t capacity() const { return size_; }
 
+  /// The members below take the number of levels where it is known; any_depth looks it up.
+  static constexpr unsigned any_depth = ~0U;
+  [[nodiscard]] unsigned depth() const { return depth_; }
+
   /// Adds a thread that does not wait yet.
+  template <unsigned Depth = any_depth>
   [[gnu::always_inline]] void insert(std::size_t id, event_key key) {
     event_key* const nodes = nodes_.data();
-    std::size_t i = id + size_;
+    std::size_t i = id + size_of<Depth>();
     nodes[i] = key;
-    climb([&] {
+    climb<Depth>([&] {
       i /= fan_out;
-      key = std::min(key, nodes[i]);
+      key = smaller(key, nodes[i]);
       nodes[i] = key;
     });
   }
 
   /// Takes a thread out, if it waits, and returns the smallest key of the others, or `never`.
-  [[gnu::always_inline]] event_key remove(std::size_t id) { return replace(id, never); }
+  template <unsigned Depth = any_depth>
+  [[gnu::always_inline]] event_key remove(std::size_t id) {
+    return replace<Depth>(id, never);
+  }
 
   /// The same for whoever has `key`; nothing if that is `never`.
   [[gnu::always_inline]] void insert_key(event_key key) {
     if (key != never) insert(key & id_mask, key);
   }
+  template <unsigned Depth = any_depth>
   [[gnu::always_inline]] event_key remove_key(event_key key) {
-    return key == never ? never : remove(key & id_mask);
+    return key == never ? never : remove<Depth>(key & id_mask);
   }
 
   /// Gives a thread another key and returns the smallest of all.
+  template <unsigned Depth = any_depth>
   [[gnu::always_inline]] event_key replace(std::size_t id, event_key key) {
     event_key* const nodes = nodes_.data();
-    std::size_t i = id + size_;
+    std::size_t i = id + size_of<Depth>();
     nodes[i] = key;
-    climb([&] {
+    climb<Depth>([&] {
       // Not read back from memory, which would have to wait for the write.
-      key = std::min(std::min(key, nodes[i ^ 1]), std::min(nodes[i ^ 2], nodes[i ^ 3]));
+      key = smaller(smaller(key, nodes[i ^ 1]), smaller(nodes[i ^ 2], nodes[i ^ 3]));
       i /= fan_out;
       nodes[i] = key;
     });
@@ -82,10 +96,15 @@ class ready_tree {
   static constexpr std::size_t fan_out = 4;
   static constexpr event_key id_mask = (event_key{1} << thread_id_bits) - 1;
 
+  template <unsigned Depth>
+  [[nodiscard]] std::size_t size_of() const {
+    return Depth == any_depth ? size_ : std::size_t{1} << (2 * (Depth % 8));
+  }
+
   /// Calls `up` once a level. Written out: this runs several times a simulated fault.
-  template <class F>
+  template <unsigned Depth, class F>
   [[gnu::always_inline]] void climb(F&& up) const {
-    switch (depth_) {
+    switch (Depth == any_depth ? depth_ : Depth) {
       case 5:
         up();
         [[fallthrough]];

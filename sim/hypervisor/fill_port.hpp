@@ -30,7 +30,7 @@ class fill_port : public table_charges<Clock> {
   }
 
  private:
-  void update(const mmu::entry_ref& e, mmu::descriptor d) {
+  [[gnu::always_inline]] void update(const mmu::entry_ref& e, mmu::descriptor d) {
     mmu::table_memory::check_access(e.table);
     this->vm_.privacy_.check(*this->c_.thread, access::object::descriptor, access::use::write,
                              e.ipa);

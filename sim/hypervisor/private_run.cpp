@@ -33,7 +33,7 @@ void vm::handle_run(vcpu::vcpu& v, vcpu::page_run& run) {
     a.address = run.ipa();
     const std::optional<host::host_page> page = mm_.lookup(slot->vma, slot->to_hva(a.address));
     if (!page) [[unlikely]]
-      return;
+      break;
     v.trapped = run.trap(t);
     mmu::descriptor leaf;
     {
@@ -46,6 +46,7 @@ void vm::handle_run(vcpu::vcpu& v, vcpu::page_run& run) {
     }
     run.resume(t, leaf);
   }
+  t.end();
 }
 
 }  // namespace hvsim::hypervisor

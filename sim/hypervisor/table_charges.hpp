@@ -27,11 +27,11 @@ class table_charges {
   /// Of a descriptor in memory.
   void charge_update() { t_.advance(engine::part::table_work, costs().table_update.mean); }
   /// DC CIVAC of each line; the barrier comes after it.
-  [[nodiscard]] engine::duration draw_clean_loop(engine::bytes n) {
+  [[nodiscard, gnu::always_inline]] engine::duration draw_clean_loop(engine::bytes n) {
     vm_.counters_.add(sized_event::cmo_dcache, n);
     return costs().clean_line.draw(c_.random) * static_cast<std::int64_t>(n.value() / 64);
   }
-  void charge_clean_barrier() {
+  [[gnu::always_inline]] void charge_clean_barrier() {
     t_.advance(engine::part::cache_maintenance, costs().clean_barrier.draw(c_.random));
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -37,7 +38,8 @@ class machine {
         dram_(clear_demand(p.costs), clean_demand(p.costs), p.costs.dram_bandwidth,
               p.shape.cores + 1) {
     const std::uint32_t n = topology_.cores();
-    distance_.resize(std::size_t{n} * n);
+    row_shift_ = static_cast<unsigned>(std::bit_width(n - 1));
+    distance_.resize(std::size_t{n} << row_shift_);
     transfer_.push_back(p.costs.line_local.mean);
     for (std::uint32_t a = 0; a < n; ++a)
       for (std::uint32_t b = 0; b < n; ++b) {
@@ -47,7 +49,7 @@ class machine {
           transfer_.push_back(p.costs.line_transfer.mean +
                               p.costs.line_hop.mean *
                                   static_cast<std::int64_t>(transfer_.size() - 1));
-        distance_[std::size_t{a} * n + b] = static_cast<std::uint16_t>(hops + 1);
+        distance_[(std::size_t{a} << row_shift_) + b] = static_cast<std::uint16_t>(hops + 1);
       }
   }
 
@@ -59,7 +61,7 @@ class machine {
 
   /// Time for a line to get from one core to another; an atomic on it when they are the same.
   [[nodiscard]] engine::duration transfer_time(engine::core_id from, engine::core_id to) const {
-    return transfer_[distance_[std::size_t{from.value()} * topology_.cores() + to.value()]];
+    return transfer_[distance_[(std::size_t{from.value()} << row_shift_) + to.value()]];
   }
 
   /// An atomic read-modify-write: syncs, waits until the line can move, moves it. A line serves
@@ -70,15 +72,17 @@ class machine {
   }
 
   /// The same for a caller that has synced already.
-  void take_line(cpu& c, line& l, engine::part p) { take_line(*c.thread, c.core, l, p); }
-  /// Returns when it has moved.
-  engine::sim_time take_line(engine::thread& t, engine::core_id core, line& l,
+  void take_line(cpu& c, line& l, engine::part p) {
+    c.thread->pass_until(book_line(*c.thread, c.core, l, p));
+  }
+  /// Moves and books it, and returns until when the thread has to pass its time.
+  engine::sim_time book_line(engine::thread& t, engine::core_id core, line& l,
                              engine::part p) const {
     const engine::sim_time begin = t.now();
     const engine::sim_time end = std::max(begin, l.free_at) + transfer_time(l.owner, core);
     l.free_at = end;
     l.owner = core;
-    t.advance(p, end - begin);
+    t.book(p, end - begin);
     return end;
   }
 
@@ -120,6 +124,7 @@ class machine {
   profile profile_;
   topology topology_;
   bandwidth dram_;
+  unsigned row_shift_ = 0;
   std::vector<std::uint16_t> distance_;     // of two cores, small to stay in the host's cache
   std::vector<engine::duration> transfer_;  // by distance; 0 is one core
   engine::sim_time tlbi_free_at_;

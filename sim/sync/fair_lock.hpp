@@ -136,7 +136,7 @@ class fair_lock {
     if ((static_cast<unsigned>(!queue_.empty()) | (taken_over & one)) != 0) [[unlikely]]
       return false;
     const engine::duration queued = word_.free_at - arrived;
-    now = machine_.take_line(t, core, word_, line_part_);
+    now = machine_.book_line(t, core, word_, line_part_);
     readers_ += 2 * one - 1;
     stats.taken_or_dropped(take, queued, held);
     if (readers_ == 0) free_at_ = now;
