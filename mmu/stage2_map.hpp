@@ -166,11 +166,11 @@ template <stage2_port P>
 
 /// map_page_below for an entry that is empty.
 template <stage2_filler P>
+  requires requires(P& p, level l) { p.visit_from(l); }  // visit of each level from `l` to level 3
 [[gnu::always_inline]] inline stage2_result fill_page_below(P& port, const stage2& s2,
                                                             const entry_ref& e, descriptor leaf,
                                                             bool shared) {
-  for (level l = s2.geometry.start; l != level::l3; l = next(l)) port.visit(l);
-  port.visit(level::l3);
+  port.visit_from(s2.geometry.start);
   stage2_result r = stage2_result::ok;
   if (s2.policy.walker == walker_flavour::exclusive) {
     detail::put_leaf(port, s2, e, leaf);

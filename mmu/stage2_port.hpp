@@ -30,7 +30,7 @@ struct entry_ref {
 /// hint is what the kernel passes to its TLBI helper, whether or not the CPU has FEAT_TTL.
 /// First, what it takes to fill an empty entry.
 template <class P>
-concept stage2_filler = requires(P& p, const entry_ref& e, descriptor d, table_page* t, level l,
+concept stage2_filler = requires(P& p, const entry_ref& e, descriptor d, table_page* t,
                                  engine::pa a, engine::bytes n) {
   p.store(e, d);                                          // WRITE_ONCE or store-release
   { p.compare_exchange(e, d, d) } -> std::same_as<bool>;  // (entry, expected, desired)
@@ -38,7 +38,6 @@ concept stage2_filler = requires(P& p, const entry_ref& e, descriptor d, table_p
   p.clean_dcache(a, n);                                   // DC CIVAC of each line, then DSB
   p.invalidate_icache(a, n);  // IC IVAU of each line; n is 0 with CTR_EL0.DIC (an ISB)
   p.dsb_ishst();
-  p.visit(l);            // a walker visits one descriptor of this level
   p.break_pte_called();  // entry of the series' try-break helper
 };
 
@@ -62,6 +61,7 @@ concept stage2_port =
       p.tlbi_vmid();              // VMALLS12E1IS
       p.tlbi_range(i, n);         // RIPAS2E1IS over the range + VMALLE1IS
       p.relax_cpu();              // one turn of a spin loop
+      p.visit(l);                 // a walker visits one descriptor of this level
 
       p.put_pte_called();           // entry of 6.1's clear-flush-put helper
       p.create_unlinked_called(l);  // a populated unlinked table for an entry of level l

@@ -2,6 +2,7 @@
 // The guest's side of aborts that follow one another, page by page, in a private 2 MiB block.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "vcpu/vcpu.hpp"
@@ -15,7 +16,11 @@ namespace hvsim::vcpu {
 class page_run {
  public:
   page_run(vcpu& v, engine::gva first, mmu::access_kind kind, std::uint32_t most)
-      : v_(v), at_(first), most_(most), walk_(v.walk_step_ * 2) {
+      : v_(v),
+        at_(first),
+        ends_batch_(fault_batch::capacity - v.private_run_),
+        most_(std::min(most, ends_batch_)),
+        walk_(v.walk_step_ * 2) {
     abort_info info;
     info.status = mmu::fault_status::translation;
     info.lvl = mmu::level::l3;
@@ -40,6 +45,10 @@ class page_run {
     const auto i = static_cast<std::uint32_t>(offset_ >> mmu::granule_4k.page_shift);
     return {table, i, mmu::level::l3, ipa(), table->entries + i};
   }
+  /// No more than `pages` accesses in all.
+  void limit(std::uint64_t pages) {
+    most_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(most_, pages));
+  }
   /// Accesses so far.
   [[nodiscard]] std::uint32_t done() const { return done_; }
   /// Whether the next access aborts.
@@ -63,6 +72,8 @@ class page_run {
     using mmu::level;
     t.advance(engine::part::trap, trap_ - trap_ / 2);
     v_.batch.close(t.now(), at_.value() ^ esr_.esr() << 20);
+    if (++done_ == ends_batch_) [[unlikely]]
+      return;
     check();
     t.advance(engine::part::tlb_walk, walk_);
     const mmu::descriptor first{v_.recent_.first.raw() +
@@ -74,15 +85,20 @@ class page_run {
     constexpr std::uint64_t page = std::uint64_t{1} << mmu::granule_4k.page_shift;
     at_ = engine::gva{at_.value() + page};
     offset_ += page;
-    ++done_;
   }
+  /// Whether the last abort was the last of a batch: the locks' turns come before the guest
+  /// executes the access again, which is left to the vCPU.
+  [[nodiscard]] bool ends_batch() const { return done_ == ends_batch_; }
+  /// The address of that access.
+  [[nodiscard]] engine::gva last() const { return at_; }
   /// Counts what was done. After the last access.
   void end() {
     if (done_ == 0) return;
+    const std::uint64_t walks = std::uint64_t{done_} * 2 - (ends_batch() ? 1 : 0);
     v_.accesses += done_;
     v_.private_run_ += done_;
-    v_.tlb.count_misses(std::uint64_t{done_} * 2);
-    v_.tlb.count_walk_hits(std::uint64_t{done_} * 4);
+    v_.tlb.count_misses(walks);
+    v_.tlb.count_walk_hits(walks * 2);
     v_.trapped = trapped_;
   }
 
@@ -97,6 +113,7 @@ class page_run {
   vcpu& v_;
   engine::gva at_;
   std::uint64_t offset_ = 0;  // of at_ in its block
+  std::uint32_t ends_batch_;  // how many aborts fill it
   std::uint32_t most_;
   std::uint32_t done_ = 0;
   engine::duration walk_;  // both stages, the upper levels cached

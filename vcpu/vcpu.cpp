@@ -287,18 +287,25 @@ void vcpu::access_pages(engine::gva first, std::uint64_t count, mmu::access_kind
 }
 
 std::uint32_t vcpu::take_run(engine::gva first, std::uint64_t count, mmu::access_kind kind) {
-  // The fault that ends a batch goes the long way, as the one that ends a run of private ones does.
-  const std::uint32_t most = fault_batch::capacity - 1;
-  if (private_run_ >= most || seen_ != visible_ || recent_.stage2.block.counted()) return 0;
+  if (seen_ != visible_ || recent_.stage2.block.counted()) return 0;
   const unsigned index = mmu::granule_4k.index(first.value(), mmu::level::l3);
   if (recent_.stage2.table->entries[index] != mmu::descriptor{} ||
       !tlb.misses_surely(first, {recent_.context, 0}) || cpu.thread->owner().watcher() != nullptr)
     return 0;
   const std::uint64_t in_block = mmu::granule_4k.entries() - index;
-  page_run run(*this, first, kind,
-               static_cast<std::uint32_t>(std::min({count, in_block, std::uint64_t{most - private_run_}})));
+  page_run run(*this, first, kind, static_cast<std::uint32_t>(std::min(count, in_block)));
   shared_.host->handle_run(*this, run);
   run.end();
+  if (run.ends_batch()) {
+    end_private_run();
+    apply_invalidations();
+    mmu::translation found;
+    translate(run.last(), kind, found);
+    if (found.ok()) [[likely]]
+      cpu.thread->advance(engine::part::guest, access_time_);
+    else
+      access_again(run.last(), kind, found);
+  }
   return run.done();
 }
 

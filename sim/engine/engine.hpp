@@ -119,7 +119,9 @@ class alignas(64) thread {
   }
 
   /// Books time that `pass` or `pass_until` spends.
-  void book(part p, duration d) { parts_[place_of(p)] += d; }
+  void book(part p, duration d) { book_at(place_of(p), d); }
+  /// `place`: place_of a part.
+  void book_at(std::size_t place, duration d) { parts_[place] += d; }
 
   /// Time that was booked as `from` was spent for `to`.
   void rebook(part from, part to, duration d) {

@@ -14,7 +14,7 @@ namespace hvsim::engine {
 
 /// Buckets are exact below 2^sub_bits picoseconds and 1/2^sub_bits wide (0.8 %) above; count, sum,
 /// minimum and maximum are exact. Recording is a handful of instructions; not thread-safe.
-class histogram {
+class alignas(64) histogram {
  public:
   static constexpr unsigned sub_bits = 7;
 

@@ -33,12 +33,7 @@ class local_clock {
  private:
   template <std::size_t... P>
   [[gnu::always_inline]] void book(std::index_sequence<P...>) {
-    constexpr auto part_at = [](std::size_t place) {
-      std::size_t p = 0;
-      while (place_of(static_cast<part>(p)) != place) ++p;
-      return static_cast<part>(p);
-    };
-    (thread_.book(part_at(P), spent_[P]), ...);
+    (thread_.book_at(P, spent_[P]), ...);
     thread_.pass_until(now_);
   }
 

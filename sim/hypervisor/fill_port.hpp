@@ -13,6 +13,10 @@ class fill_port : public table_charges<Clock> {
  public:
   using table_charges<Clock>::table_charges;
 
+  void visit_from(mmu::level start) {
+    const int levels = mmu::to_int(mmu::level::l3) - mmu::to_int(start) + 1;
+    this->t_.advance(engine::part::table_work, this->costs().table_visit.mean * levels);
+  }
   void store(const mmu::entry_ref& e, mmu::descriptor d) { update(e, d); }
   bool compare_exchange(const mmu::entry_ref& e, mmu::descriptor expected,
                         mmu::descriptor desired) {

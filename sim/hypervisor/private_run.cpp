@@ -29,18 +29,27 @@ void vm::handle_run(vcpu::vcpu& v, vcpu::page_run& run) {
   machine::cpu& c = v.cpu;
   const machine::cost_table& costs = machine_.costs();
   engine::local_clock t(*c.thread);
-  while (run.aborts() && slot->contains(run.ipa())) {
+  run.limit((slot->base + slot->size - run.ipa()).value() / page_size.value());
+  host::host_page page{};
+  engine::hva page_end{};
+  while (run.aborts()) {
     a.address = run.ipa();
-    const std::optional<host::host_page> page = mm_.lookup(slot->vma, slot->to_hva(a.address));
-    if (!page) [[unlikely]]
-      break;
+    const engine::hva address = slot->to_hva(a.address);
+    if (address >= page_end) {
+      const std::optional<host::host_page> found = mm_.lookup(slot->vma, address);
+      if (!found) [[unlikely]]
+        break;
+      page = *found;
+      page_end = address.align_down(page.page_shift) +
+                 engine::bytes{std::uint64_t{1} << page.page_shift};
+    }
     v.trapped = run.trap(t);
     mmu::descriptor leaf;
     {
       const srcu_section reading(srcu_, c);
       ++faults_;
       t.advance(engine::part::fault_software, costs.fault_software.draw(c.random));
-      leaf = fill_private(t, v, mine, a, *page);
+      leaf = fill_private(t, v, mine, a, page);
       counters_.add_fault(what.counted_as, a.action);
       counters_.add(event::abort_to_guest);
     }

@@ -13,7 +13,6 @@ class table_charges {
  public:
   table_charges(vm& v, machine::cpu& c, Clock& t) : vm_(v), c_(c), t_(t) {}
 
-  void visit(mmu::level) { t_.advance(engine::part::table_work, costs().table_visit.mean); }
   void dsb_ishst() { t_.advance(engine::part::table_work, costs().table_update.mean); }
   void invalidate_icache(engine::pa, engine::bytes n) {
     vm_.counters_.add(sized_event::cmo_icache, n);

@@ -121,6 +121,7 @@ class table_port : public table_charges<engine::thread> {
     t_.sync();
   }
 
+  void visit(mmu::level) { t_.advance(engine::part::table_work, costs().table_visit.mean); }
   void put_pte_called() { vm_.counters_.add(event::put_pte); }
   void create_unlinked_called(mmu::level l) { vm_.counters_.add(level_event::create_unlinked, l); }
   void free_unlinked_called(mmu::level l) { vm_.counters_.add(level_event::free_unlinked, l); }

@@ -73,16 +73,17 @@ class machine {
 
   /// The same for a caller that has synced already.
   void take_line(cpu& c, line& l, engine::part p) {
-    c.thread->pass_until(book_line(*c.thread, c.core, l, p));
+    c.thread->pass_until(book_line(*c.thread, c.core, l, engine::place_of(p)));
   }
   /// Moves and books it, and returns until when the thread has to pass its time.
+  /// `place`: engine::place_of the part.
   engine::sim_time book_line(engine::thread& t, engine::core_id core, line& l,
-                             engine::part p) const {
+                             std::size_t place) const {
     const engine::sim_time begin = t.now();
     const engine::sim_time end = std::max(begin, l.free_at) + transfer_time(l.owner, core);
     l.free_at = end;
     l.owner = core;
-    t.book(p, end - begin);
+    t.book_at(place, end - begin);
     return end;
   }
 

@@ -47,7 +47,10 @@ class fair_lock {
   /// deadlock reports (a string literal).
   fair_lock(machine::machine& m, engine::part line_part, engine::part wait_part, const char* what,
             waiting how = waiting::spins)
-      : machine_(m), line_part_(line_part), wait_part_(wait_part), what_(what), how_(how) {}
+      : machine_(m),
+        line_place_(engine::place_of(line_part)),
+        line_part_(line_part),
+        wait_part_(wait_part), what_(what), how_(how) {}
 
   void lock_exclusive(machine::cpu& c, lock_stats& stats) {
     c.thread->sync();
@@ -136,7 +139,7 @@ class fair_lock {
     if ((static_cast<unsigned>(!queue_.empty()) | (taken_over & one)) != 0) [[unlikely]]
       return false;
     const engine::duration queued = word_.free_at - arrived;
-    now = machine_.book_line(t, core, word_, line_part_);
+    now = machine_.book_line(t, core, word_, line_place_);
     readers_ += 2 * one - 1;
     stats.taken_or_dropped(take, queued, held);
     if (readers_ == 0) free_at_ = now;
@@ -174,6 +177,7 @@ class fair_lock {
                                                bool others_wait) const;
 
   machine::machine& machine_;
+  std::size_t line_place_;
   engine::part line_part_;
   engine::part wait_part_;
   const char* what_;
