@@ -166,7 +166,9 @@ template <stage2_port P>
 
 /// map_page_below for an entry that is empty.
 template <stage2_filler P>
-  requires requires(P& p, level l) { p.visit_from(l); }  // visit of each level from `l` to level 3
+requires requires(P& p, level l) {
+  p.visit_from(l);
+}  // visit of each level from `l` to level 3
 [[gnu::always_inline]] inline stage2_result fill_page_below(P& port, const stage2& s2,
                                                             const entry_ref& e, descriptor leaf,
                                                             bool shared) {

@@ -43,30 +43,30 @@ concept stage2_filler = requires(P& p, const entry_ref& e, descriptor d, table_p
 
 /// Everything that the operations need.
 template <class P>
-concept stage2_port =
-    stage2_filler<P> && requires(P& p, const entry_ref& e, descriptor d, table_page* t, level l,
-                                 level_hint hint, engine::ipa i, engine::bytes n) {
-      { p.load(e) } -> std::same_as<descriptor>;         // READ_ONCE
-      { p.exchange(e, d) } -> std::same_as<descriptor>;  // returns the value before
+concept stage2_port = stage2_filler<P> &&
+    requires(P& p, const entry_ref& e, descriptor d, table_page* t, level l, level_hint hint,
+             engine::ipa i, engine::bytes n) {
+  { p.load(e) } -> std::same_as<descriptor>;         // READ_ONCE
+  { p.exchange(e, d) } -> std::same_as<descriptor>;  // returns the value before
 
-      { p.alloc_table(l) } -> std::same_as<table_page*>;  // zeroed, refs 1; null: cache empty
-      { p.tables_available() } -> std::convertible_to<std::size_t>;  // left in the memory cache
-      p.free_table(t);                                    // start table of a destroyed tree
-      p.defer_free(t, l);   // after a grace period call free_unlinked(port, s2, t, l)
-      p.defer_put_page(t);  // after a grace period call put_page(t)
-      p.put_page(t);        // table_memory::put: the last one frees the page
+  { p.alloc_table(l) } -> std::same_as<table_page*>;  // zeroed, refs 1; null: cache empty
+  { p.tables_available() } -> std::convertible_to<std::size_t>;  // left in the memory cache
+  p.free_table(t);                                               // start table of a destroyed tree
+  p.defer_free(t, l);   // after a grace period call free_unlinked(port, s2, t, l)
+  p.defer_put_page(t);  // after a grace period call put_page(t)
+  p.put_page(t);        // table_memory::put: the last one frees the page
 
-      p.tlbi_ipa(i, hint);        // IPAS2E1IS + VMALLE1IS, with their barriers
-      p.tlbi_ipa_local(i, hint);  // IPAS2E1 + VMALLE1, non-shareable
-      p.tlbi_vmid();              // VMALLS12E1IS
-      p.tlbi_range(i, n);         // RIPAS2E1IS over the range + VMALLE1IS
-      p.relax_cpu();              // one turn of a spin loop
-      p.visit(l);                 // a walker visits one descriptor of this level
+  p.tlbi_ipa(i, hint);        // IPAS2E1IS + VMALLE1IS, with their barriers
+  p.tlbi_ipa_local(i, hint);  // IPAS2E1 + VMALLE1, non-shareable
+  p.tlbi_vmid();              // VMALLS12E1IS
+  p.tlbi_range(i, n);         // RIPAS2E1IS over the range + VMALLE1IS
+  p.relax_cpu();              // one turn of a spin loop
+  p.visit(l);                 // a walker visits one descriptor of this level
 
-      p.put_pte_called();           // entry of 6.1's clear-flush-put helper
-      p.create_unlinked_called(l);  // a populated unlinked table for an entry of level l
-      p.free_unlinked_called(l);    // freeing of a subtree that hung below an entry of level l
-      p.split_called(n);            // eager split of a range of n bytes
-    };
+  p.put_pte_called();           // entry of 6.1's clear-flush-put helper
+  p.create_unlinked_called(l);  // a populated unlinked table for an entry of level l
+  p.free_unlinked_called(l);    // freeing of a subtree that hung below an entry of level l
+  p.split_called(n);            // eager split of a range of n bytes
+};
 
 }  // namespace hvsim::mmu

@@ -116,7 +116,8 @@ class alignas(64) fault_batch final : public engine::errand {
   bool step(engine::thread& t) override { return step(t, look()); }
 
  private:
-  /// What the locks' turns need of a fault, apart from the rest so that it stays in the host's cache.
+  /// What the locks' turns need of a fault, apart from the rest so that it stays in the host's
+  /// cache.
   struct turn {
     engine::duration gap;  ///< from the last step of the fault before
     engine::duration work;

@@ -76,8 +76,9 @@ class page_run {
       return;
     check();
     t.advance(engine::part::tlb_walk, walk_);
-    const mmu::descriptor first{v_.recent_.first.raw() +
-                                (offset_ & ~std::uint64_t{mmu::granule_4k.size(level::l3).value() - 1})};
+    const mmu::descriptor first{
+        v_.recent_.first.raw() +
+        (offset_ & ~std::uint64_t{mmu::granule_4k.size(level::l3).value() - 1})};
     const engine::pa base{leaf.raw() & mmu::bits::address};
     v_.tlb.insert_after_miss(at_, {v_.recent_.context, 0},
                              mmu::tlb_entry::make(base, level::l3, first, leaf, level::l3));

@@ -277,7 +277,8 @@ void vcpu::access_pages(engine::gva first, std::uint64_t count, mmu::access_kind
     while (done < stop) {
       const engine::gva at{first.value() + (done << mmu::granule_4k.page_shift)};
       std::uint32_t ahead = 0;
-      if (at.value() >> block_shift == recent_.private_block) ahead = take_run(at, stop - done, kind);
+      if (at.value() >> block_shift == recent_.private_block)
+        ahead = take_run(at, stop - done, kind);
       if (ahead == 0) access(at, kind);
       done += std::max(ahead, 1U);
     }

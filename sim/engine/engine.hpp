@@ -278,7 +278,7 @@ class engine {
   struct slot {  // what a switch needs, close together
     fcontext_t context = nullptr;
     thread* who = nullptr;
-    errand* steps = nullptr;        // what the thread does at its next turns, if not its fiber's
+    errand* steps = nullptr;       // what the thread does at its next turns, if not its fiber's
     errand::turns loop = nullptr;  // of steps
   };
   [[nodiscard]] static std::size_t slot_of(std::uint64_t id) { return (id + 1) % max_threads; }

@@ -50,8 +50,8 @@ inline mmu::descriptor vm::fill_private(Clock& t, vcpu::vcpu& v, const fault_sta
   if (shared) rcu_.read_lock(c);
   counters_.add(sized_event::s2_map, page_size);
   fill_port<Clock> port(*this, c, t);
-  const mmu::stage2_result result = mmu::fill_page_below(
-      port, s2_, s2_.entry(mine.l3, mmu::level::l3, a.address), leaf, shared);
+  const mmu::stage2_result result =
+      mmu::fill_page_below(port, s2_, s2_.entry(mine.l3, mmu::level::l3, a.address), leaf, shared);
   counters_.add(result_event::s2_map, outcome_of(result));
   if (shared) rcu_.read_unlock(c);
   if (write && sw_.dirty_inside_lock) mark_private_dirty(t, c, a);

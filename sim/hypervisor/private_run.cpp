@@ -40,8 +40,8 @@ void vm::handle_run(vcpu::vcpu& v, vcpu::page_run& run) {
       if (!found) [[unlikely]]
         break;
       page = *found;
-      page_end = address.align_down(page.page_shift) +
-                 engine::bytes{std::uint64_t{1} << page.page_shift};
+      page_end =
+          address.align_down(page.page_shift) + engine::bytes{std::uint64_t{1} << page.page_shift};
     }
     v.trapped = run.trap(t);
     mmu::descriptor leaf;

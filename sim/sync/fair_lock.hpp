@@ -50,7 +50,9 @@ class fair_lock {
       : machine_(m),
         line_place_(engine::place_of(line_part)),
         line_part_(line_part),
-        wait_part_(wait_part), what_(what), how_(how) {}
+        wait_part_(wait_part),
+        what_(what),
+        how_(how) {}
 
   void lock_exclusive(machine::cpu& c, lock_stats& stats) {
     c.thread->sync();

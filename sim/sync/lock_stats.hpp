@@ -18,9 +18,7 @@ class lock_stats {
   lock_stats(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
 
   void acquired() { ++acquisitions_; }
-  void waited(engine::duration d) {
-    times_[1].record(d);
-  }
+  void waited(engine::duration d) { times_[1].record(d); }
   void held(engine::duration d) { times_[0].record(d); }
   /// `take`: acquired, and waited for `queued` if that is positive; else held for `held`. Says so
   /// without a branch that the host would have to guess.

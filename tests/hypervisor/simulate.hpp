@@ -20,7 +20,7 @@ using words = std::vector<std::string>;
 inline const hvsim::registry::catalogue& catalogue() {
   static const hvsim::registry::catalogue all = [] {
     auto c = hvsim::experiment::builtin_catalogue();
-    for (const char* name : {"altra-64", "unit", "qemu-neoverse-n1", "qemu-max"}) {
+    for (const char* name : {"altra-64", "unit", "generic-512", "qemu-neoverse-n1", "qemu-max"}) {
       std::ifstream file(std::string(HVSIM_SOURCE_DIR "/configs/machines/") + name + ".yaml");
       if (!file) throw std::runtime_error(std::string("no machine profile ") + name);
       std::stringstream text;
