@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "sim/scenario/render.hpp"
 #include "sim/scenario/text.hpp"
@@ -36,12 +35,11 @@ trace_error::trace_error(const registry::diagnostic& d)
 
 trace_file::trace_file(std::string path, trace_format format, trace_guest guest)
     : path_(std::move(path)), format_(format), guest_(std::move(guest)) {
-  std::error_code ec;
-  if (!std::filesystem::exists(path_, ec)) throw trace_unreadable("no such file: " + path_);
-  if (!std::filesystem::is_regular_file(path_, ec))
-    throw trace_unreadable("expected a regular file: " + path_);
-  in_.open(path_, std::ios::binary);
-  if (!in_) throw trace_unreadable("cannot be opened: " + path_);
+  try {
+    in_.emplace(path_);
+  } catch (const scenario::unreadable& e) {
+    throw trace_unreadable(std::string(e.what()) + ": " + path_);
+  }
   scan();
 }
 
@@ -54,12 +52,12 @@ void trace_file::complain(std::uint64_t line, int column, std::string message) c
 
 /// About block_bytes from `offset`, up to the end of a line; empty at the end of the file.
 std::string trace_file::read_block(std::uint64_t offset) {
-  in_.clear();
-  in_.seekg(static_cast<std::streamoff>(offset));
   std::string text(block_bytes + trace_line_limit + 2, '\0');
-  in_.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in_.bad()) throw trace_unreadable("cannot be read: " + path_);
-  text.resize(static_cast<std::size_t>(in_.gcount()));
+  try {
+    text.resize(in_->read(offset, text));
+  } catch (const scenario::unreadable& e) {
+    throw trace_unreadable(std::string(e.what()) + ": " + path_);
+  }
   if (text.size() <= block_bytes) return text;
   const auto end = text.find('\n', block_bytes);
   // A line beyond the limit is cut here, and refused for its length.

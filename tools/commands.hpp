@@ -31,7 +31,7 @@ enum exit_code : int {
   exit_internal = 70,      ///< a bug of hvsim
   exit_output = 74,        ///< a result could not be written
   exit_bad_scenario = 78,  ///< a scenario, profile or table is wrong
-  exit_interrupted = 130   ///< SIGINT
+  exit_signalled = 128     ///< and the number of the signal: SIGHUP, SIGINT, SIGTERM
 };
 
 /// Ends the program with `code` after `what()` on stderr (as is, if it ends in a newline).
@@ -54,7 +54,7 @@ struct context {
   when color = when::automatic;
   bool quiet = false;
   int verbosity = 0;
-  const std::atomic<bool>* stop = nullptr;  ///< true after SIGINT
+  const std::atomic<bool>* stop = nullptr;  ///< true after SIGHUP, SIGINT or SIGTERM
   std::function<int()> action;              ///< set by the chosen subcommand
 
   [[nodiscard]] bool show_progress() const;  ///< stderr is a terminal, or the user insists
@@ -69,8 +69,8 @@ struct input_text {
   std::string name;
   std::string text;
 };
-/// "-": standard input, read once however often it is asked for; a path; else the name of an
-/// embedded config. Throws exit_error.
+/// "-": standard input; a path; else the name of an embedded config. A stream is read once however
+/// often it is asked for. Throws exit_error.
 input_text read_input(const std::string& file);
 
 /// What brought an override in, for messages: an option or a file.

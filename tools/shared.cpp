@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <system_error>
 
 #include "sim/experiment/rules.hpp"
@@ -25,12 +23,6 @@
 namespace hvsim::tools {
 
 namespace {
-
-const std::string& standard_input() {
-  static const std::string text{std::istreambuf_iterator<char>(std::cin),
-                                std::istreambuf_iterator<char>()};
-  return text;
-}
 
 bool below(const std::string& key, const std::string& parent) {
   return key == parent || key.starts_with(parent + ".");
@@ -80,16 +72,15 @@ exit_code exit_code_of(const std::exception_ptr& error) {
 
 input_text read_input(const std::string& file) {
   if (file.empty()) throw exit_error(exit_usage, "a file's name is empty");
-  if (file == "-") return {"<stdin>", standard_input()};
   std::error_code ec;
-  if (!std::filesystem::exists(file, ec))
+  if (file != "-" && !std::filesystem::exists(file, ec))
     if (const embedded_file* built_in = find_embedded(file))
       return {built_in->path, built_in->text};
   auto text = scenario::read_text(file);
   if (!text)
     throw exit_error(text.unreadable ? exit_no_input : exit_bad_scenario,
                      scenario::to_text(text.errors, text.sources));
-  return {file, std::move(*text.value)};
+  return {file == "-" ? "<stdin>" : file, std::move(*text.value)};
 }
 
 scenario::scenario load_scenario(const context& ctx, const std::string& file,

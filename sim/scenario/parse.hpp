@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML text to a checked scenario, or to every complaint about it at once.
 //
-// Nothing here throws on bad input, prints, or keeps state; call from any thread. Which keys exist,
+// Nothing here throws on bad input or prints, and nothing but what streams gave is kept (input.hpp);
+// call from any thread. Which keys exist,
 // their types, units, ranges and choices come from the catalogue's tables alone.
 //
 // Who wins, weakest first: a parameter's default, the values of the kernel preset
@@ -62,7 +63,8 @@ parsed<machine_profile> parse_machine_file(const std::string& path,
 /// kinds (published tables). The same limits and refusals hold as for scenarios.
 parsed<registry::node> parse_tree(std::string_view text, const std::string& filename);
 
-/// The bytes of a file, or why they cannot be read (missing, directory, rights, more than `limit`).
+/// The bytes of a file or stream ("-": standard input), or why they cannot be read (missing,
+/// directory, device, rights, more than `limit`).
 parsed<std::string> read_text(const std::string& path, std::size_t limit = max_file_bytes);
 
 /// Splits "dotted.key=value"; nullopt if there is no '=' or no key.
