@@ -59,8 +59,8 @@ TEST_CASE("standard output that takes nothing is an output error", "[tools]") {
   const test::scratch dir;
   const std::string run = dir.file("run.yaml", test::small_scenario());
   const std::vector<std::string> commands = {
-      "run " + run,      "list presets",       "version", "validate " + run, "schema",
-      "completion bash", "check examples/zipf"};
+      "run " + run,      "list presets",        "version", "validate " + run, "schema",
+      "completion bash", "check examples/zipf", "--help",  "run --help"};
   for (const char* where : {" >&-", " >/dev/full"})
     for (const std::string& command : commands) {
       INFO(command + where);
