@@ -43,6 +43,8 @@ struct trace_guest {
   engine::ipa test_ipa{};
   engine::bytes test_size{};
   bool logging = false;  ///< the dirty log is enabled before the first line
+  /// Pages that one access may touch: more could not be mapped.
+  std::uint64_t most_pages = ~std::uint64_t{0};
   /// Guest virtual to physical; nothing where the guest maps nothing.
   std::function<std::optional<engine::ipa>(engine::gva)> translate;
 };
