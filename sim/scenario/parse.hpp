@@ -39,7 +39,8 @@ struct parsed {
   explicit operator bool() const { return value.has_value(); }
 };
 
-/// Parses the scenario in `path`. `sets` are "dotted.key=value" strings applied after the file.
+/// Parses the scenario in `path`. `sets` are "dotted.key=value" strings applied after the file; what
+/// is wrong because of one stands at {"--set", 0, its number from 1}.
 /// `rules` come on top of `generic_rules()`.
 parsed<scenario> parse_file(const std::string& path, const registry::catalogue& catalogue,
                             const std::vector<std::string>& sets = {},
@@ -62,6 +63,10 @@ parsed<machine_profile> parse_machine_file(const std::string& path,
 /// Turns YAML text into a positioned tree without knowing any table. For owners of other file
 /// kinds (published tables). The same limits and refusals hold as for scenarios.
 parsed<registry::node> parse_tree(std::string_view text, const std::string& filename);
+
+/// The keys at the top of a YAML text, each once, in spite of what is wrong elsewhere; none if the
+/// text is no mapping or no YAML.
+std::vector<std::string> top_keys(std::string_view text, const std::string& filename);
 
 /// The bytes of a file or stream ("-": standard input), or why they cannot be read (missing,
 /// directory, device, rights, more than `limit`).
