@@ -180,11 +180,12 @@ std::optional<trace_step> trace_file::step_of(const trace_line& t, std::uint64_t
                          t.size, name_of(t.space), base, base + size - 1, t.address));
   s.address = guest_.test_va + engine::bytes{t.address - base};
   if (pages_of(s) > guest_.most_pages)
-    complain(line, t.size_column,
-             fmt::format("an access of {} touches {} pages, more than the {} that can be mapped at a "
-                         "time; expected fewer bytes, or host pages of 2 MiB (workload.backing)",
-                         scenario::format_size(static_cast<std::int64_t>(t.size)), pages_of(s),
-                         guest_.most_pages));
+    complain(
+        line, t.size_column,
+        fmt::format("an access of {} touches {} pages, more than the {} that can be mapped at a "
+                    "time; expected fewer bytes, or host pages of 2 MiB (workload.backing)",
+                    scenario::format_size(static_cast<std::int64_t>(t.size)), pages_of(s),
+                    guest_.most_pages));
   return s;
 }
 

@@ -225,7 +225,8 @@ parsed_line<trace_line> parse_trace_line(string_view line, std::uint32_t vcpus) 
   word = w.next();
   const auto colon = word.find(':');
   const auto space = space_of(word.substr(0, std::min(colon, word.size())));
-  const auto address = colon == string_view::npos ? std::nullopt : unambiguous(word.substr(colon + 1));
+  const auto address =
+      colon == string_view::npos ? std::nullopt : unambiguous(word.substr(colon + 1));
   if (!space || !address)
     return wrong(column, "an address such as gva:0xc0000000, ipa:0x40000000 or mem:4096", word);
   t.space = *space;

@@ -70,9 +70,13 @@ void write_folder(const report::run_result& result, const std::string& folder) {
 std::vector<std::string> inputs_of(const std::string& file, const scenario::scenario& s) {
   std::vector<std::string> out{file};
   const std::filesystem::path folder = std::filesystem::path(s.file).parent_path();
-  for (const char* key : {"machine.profile", "workload.file"})
-    if (const auto at = s.texts.find(key); at != s.texts.end())
-      out.push_back((folder / at->second).string());
+  for (const char* key : {"machine.profile", "workload.file"}) {
+    const auto at = s.texts.find(key);
+    // The name of a built-in machine is no file.
+    const bool named = std::string_view(key) == "machine.profile" && at != s.texts.end() &&
+                       !at->second.ends_with(".yaml") && !at->second.ends_with(".yml");
+    if (at != s.texts.end() && !named) out.push_back((folder / at->second).string());
+  }
   return out;
 }
 

@@ -53,7 +53,8 @@ file_kind kind_of(const std::vector<std::string>& keys, const registry::catalogu
   for (const auto& p : catalogue.common) of_scenario.push_back(p.key.substr(0, p.key.find('.')));
   const std::size_t scene = resemblance(keys, of_scenario);
   const std::size_t profile = resemblance(keys, {"topology", "features", "costs"});
-  const std::size_t table = resemblance(keys, {"title", "source", "placement", "mean_of_seeds", "runs", "tables"});
+  const std::size_t table =
+      resemblance(keys, {"title", "source", "placement", "mean_of_seeds", "runs", "tables"});
   if (scene >= profile && scene >= table) return file_kind::scenario;
   return profile >= table ? file_kind::machine_profile : file_kind::published_table;
 }

@@ -75,8 +75,9 @@ input_text read_input(const std::string& file);
 
 /// What brought an override in, for messages.
 struct override_origin {
-  registry::position where;  ///< an option or a table by name (without a line), or a place in a file
-  bool stored = false;       ///< a stored result brought it in: what is wrong with it is bad data
+  registry::position
+      where;            ///< an option or a table by name (without a line), or a place in a file
+  bool stored = false;  ///< a stored result brought it in: what is wrong with it is bad data
 };
 struct override_origins {
   std::map<std::string, override_origin> by_set;  ///< by "KEY=VALUE" or, for any value, by "KEY"

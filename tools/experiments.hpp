@@ -2,8 +2,8 @@
 // What the subcommands that make many runs share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -44,8 +44,7 @@ inline experiment::loader loader_for(const context& ctx, override_origins from =
 inline override_origins origins_of_scale(const experiment::published& paper, std::int64_t scale) {
   override_origins from;
   for (const auto& table : paper.tables)
-    if (scale > 1 && !table.size_key.empty())
-      from.by_set[table.size_key] = {{"--scale", 0, 0}};
+    if (scale > 1 && !table.size_key.empty()) from.by_set[table.size_key] = {{"--scale", 0, 0}};
   return from;
 }
 

@@ -90,8 +90,8 @@ input_text read_input(const std::string& file) {
 }
 
 scenario::scenario load_scenario(const context& ctx, const std::string& file,
-                                 const std::vector<std::string>& sets,
-                                 const override_origins& from, purpose why) {
+                                 const std::vector<std::string>& sets, const override_origins& from,
+                                 purpose why) {
   const input_text in = read_input(file);
   std::vector<scenario::rule> rules = experiment::builtin_rules();
   if (why == purpose::run)

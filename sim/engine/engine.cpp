@@ -157,8 +157,8 @@ void engine::housekeeping() {
     still_at_ = current_->now_;
     still_for_ = 0;
   } else if (++still_for_ == longest_standstill && !failure_) {
-    failure_ = std::make_exception_ptr(
-        time_standstill(*current_, "threads take turns, the last of them"));
+    failure_ =
+        std::make_exception_ptr(time_standstill(*current_, "threads take turns, the last of them"));
   }
   unusual_ = unusual_ || failure_ != nullptr;
 }

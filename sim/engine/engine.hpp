@@ -332,8 +332,8 @@ class engine {
   std::function<void()> heartbeat_;
   cpu_sharing* sharing_ = nullptr;
   std::uint64_t lone_yields_ = 0;
-  sim_time still_at_;               // of the current thread at the last housekeeping,
-  std::uint32_t still_for_ = 0;     // and how many times before
+  sim_time still_at_;            // of the current thread at the last housekeeping,
+  std::uint32_t still_for_ = 0;  // and how many times before
   bool running_ = false;
   bool unwinding_ = false;  // fibers that have not ended are being destroyed
 };

@@ -229,8 +229,8 @@ class calibrator {
 
   /// With the start and every round.
   [[nodiscard]] std::size_t most_points() const {
-    return 1 + static_cast<std::size_t>(options_.max_rounds) *
-                   most_points_of_round(out_.costs.size());
+    return 1 +
+           static_cast<std::size_t>(options_.max_rounds) * most_points_of_round(out_.costs.size());
   }
 
   static engine::duration time_of(const target& t, const run_outcome& o) {

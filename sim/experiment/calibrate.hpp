@@ -47,8 +47,8 @@ struct calibration {
   std::int64_t scale = 1;
   double outside_at_start = 0;  ///< root mean square distance from the intervals, percent
   double outside = 0;           ///< the same with the fitted costs
-  fit_result fit;  ///< `stopped`: the costs are the best that were known then
-  reproduction after;  ///< every cell with the fitted costs; empty if it was not asked for
+  fit_result fit;               ///< `stopped`: the costs are the best that were known then
+  reproduction after;           ///< every cell with the fitted costs; empty if it was not asked for
   [[nodiscard]] std::int64_t degrees_of_freedom() const {
     return static_cast<std::int64_t>(cells) - static_cast<std::int64_t>(costs.size());
   }

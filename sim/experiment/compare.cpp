@@ -124,9 +124,9 @@ void require_different(const batch& runs, const std::vector<std::size_t>& indice
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const auto [first, fresh] = seen.emplace(runs.scenario_of(indices[i]).effective(), i);
     if (!fresh)
-      throw request_error({}, fmt::format("'{}' and '{}' are the same run",
-                                          cell_name(cells[first->second].at),
-                                          cell_name(cells[i].at)));
+      throw request_error(
+          {}, fmt::format("'{}' and '{}' are the same run", cell_name(cells[first->second].at),
+                          cell_name(cells[i].at)));
   }
 }
 

@@ -56,7 +56,8 @@ class reader {
   comparison read() {
     comparison out;
     if (!is_comparison()) return out;
-    if (const json* name = member(document_, json_place(), "name"); name != nullptr && is_text(*name, "name"))
+    if (const json* name = member(document_, json_place(), "name");
+        name != nullptr && is_text(*name, "name"))
       out.name = name->get<std::string>();
     each(document_, json_place(), "axes", [&](const json& axis, const json_place& at) {
       out.axes.push_back(read_axis(axis, at, out.axes));
@@ -66,9 +67,8 @@ class reader {
     });
     if (complaints_.empty() && out.metrics.empty())
       complain(json_place("/metrics"), "the list is empty; expected a metric");
-    each(document_, json_place(), "cells", [&](const json& cell, const json_place& at) {
-      out.cells.push_back(read_cell(cell, at));
-    });
+    each(document_, json_place(), "cells",
+         [&](const json& cell, const json_place& at) { out.cells.push_back(read_cell(cell, at)); });
     if (complaints_.empty()) require_whole(out);
     return out;
   }
@@ -84,12 +84,14 @@ class reader {
   bool is_comparison() {
     const auto kind = document_.is_object() ? document_.find("kind") : document_.end();
     if (!document_.is_object() || kind == document_.end() || *kind != json(kind_name)) {
-      complain(json_place("/kind"), "not a stored comparison (expected what compare --save writes)");
+      complain(json_place("/kind"),
+               "not a stored comparison (expected what compare --save writes)");
       return false;
     }
     const json* version = member(document_, json_place(), "schema_version");
     if (version != nullptr && (!version->is_number_integer() || *version != json(1)))
-      complain(json_place("/schema_version"), "this program reads version 1; got " + shown(*version));
+      complain(json_place("/schema_version"),
+               "this program reads version 1; got " + shown(*version));
     return complaints_.empty();
   }
 
@@ -160,9 +162,10 @@ class reader {
 
   compared_cell read_cell(const json& cell, const json_place& at) {
     compared_cell out;
-    each_member(cell, at, "set", [&](const std::string& key, const json& value, const json_place& p) {
-      if (is_text(value, p)) out.at.emplace_back(key, value.get<std::string>());
-    });
+    each_member(cell, at, "set",
+                [&](const std::string& key, const json& value, const json_place& p) {
+                  if (is_text(value, p)) out.at.emplace_back(key, value.get<std::string>());
+                });
     if (cell.is_object() && cell.contains("error") && cell["error"].is_string())
       out.error = cell["error"].get<std::string>();
     each_member(cell, at, "metrics",

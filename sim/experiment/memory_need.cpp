@@ -47,7 +47,7 @@ bool enables_log(const registry::node* phases) {
 struct usage {
   std::uint64_t memory = 0;
   bool logs = false;
-  bool maps_all = false;       // accesses every page
+  bool maps_all = false;        // accesses every page
   bool maps_all_small = false;  // and every page has a level 3 entry at some time
 };
 
@@ -61,13 +61,13 @@ std::optional<usage> usage_of(const scenario::scenario& s) {
     out.maps_all = !is(v, "workload.random_access");
     const bool writes_all =
         v.integer("workload.write_percent") == 100 && v.integer("workload.write_fraction") == 1;
-    const bool small = host::page_size_of(host::backing_from(v.text("workload.backing"))) ==
-                       bytes{page};
+    const bool small =
+        host::page_size_of(host::backing_from(v.text("workload.backing"))) == bytes{page};
     // Writes under a dirty log split blocks.
     out.maps_all_small = out.maps_all && (small || (out.logs && writes_all));
   } else if (s.workload == "synthetic") {
-    out.memory = v.size("workload.memory").value() *
-                 (v.text("workload.sharing") == "shared" ? 1 : vcpus);
+    out.memory =
+        v.size("workload.memory").value() * (v.text("workload.sharing") == "shared" ? 1 : vcpus);
     out.logs = enables_log(s.structure("workload.phases"));
   } else if (s.workload == "trace") {
     out.memory = v.size("workload.memory").value();
@@ -89,16 +89,18 @@ verdict fits(const scenario::scenario& s, bytes available) {
   const auto need = least_memory(s);
   if (!need) return {};
   if (need->tables > most_table_memory)
-    return fmt::format("a run would hold {} of translation tables for {} of test memory; at most "
-                       "{} are possible: use less memory",
-                       shown(need->tables), shown(need->test_memory), shown(most_table_memory));
+    return fmt::format(
+        "a run would hold {} of translation tables for {} of test memory; at most "
+        "{} are possible: use less memory",
+        shown(need->tables), shown(need->test_memory), shown(most_table_memory));
   const bytes most = std::max(need->total(), need->reserved);
   if (most <= available) return {};
   const bool small = need->reserved > need->total();
-  return fmt::format("a run would need {} of this computer for {} of test memory, and there are {}: "
-                     "use less memory{}",
-                     shown(most), shown(need->test_memory), shown(available),
-                     small ? ", or host pages of 2 MiB (workload.backing)" : "");
+  return fmt::format(
+      "a run would need {} of this computer for {} of test memory, and there are {}: "
+      "use less memory{}",
+      shown(most), shown(need->test_memory), shown(available),
+      small ? ", or host pages of 2 MiB (workload.backing)" : "");
 }
 
 }  // namespace
@@ -106,15 +108,14 @@ verdict fits(const scenario::scenario& s, bytes available) {
 std::optional<memory_need> least_memory(const scenario::scenario& s) {
   const auto use = usage_of(s);
   if (!use) return std::nullopt;
-  const bytes host_page =
-      host::page_size_of(host::backing_from(s.values.text("workload.backing")));
+  const bytes host_page = host::page_size_of(host::backing_from(s.values.text("workload.backing")));
   const std::uint64_t chunks = use->memory / chunk;
   const bytes frames{use->memory / host_page.value() * frame_entry};
   memory_need out;
   out.test_memory = bytes{use->memory};
   out.tables = bytes{use->maps_all_small ? chunks * level3_table : 0};
-  out.others = bytes{chunks * (stage1_record + slot0_frames + owner + page_ref +
-                               (use->logs ? dirty_log : 0))};
+  out.others = bytes{
+      chunks * (stage1_record + slot0_frames + owner + page_ref + (use->logs ? dirty_log : 0))};
   if (use->maps_all) out.others = out.others + frames;
   out.reserved = frames;
   return out;

@@ -129,8 +129,7 @@ constexpr std::array tlb_rows{
             "entries of the first-level TLB, fully associative", 254.0},
     tlb_row{"tlb_l2_entries", &feature_table::tlb_l2_entries, "1280",
             "entries of the second-level TLB", 65535.0},
-    tlb_row{"tlb_l2_ways", &feature_table::tlb_l2_ways, "5", "ways of the second-level TLB",
-            255.0},
+    tlb_row{"tlb_l2_ways", &feature_table::tlb_l2_ways, "5", "ways of the second-level TLB", 255.0},
 };
 
 constexpr const char* cost_prefix = "machine.costs.";

@@ -109,8 +109,7 @@ class reader {
   template <class F>
   void each(const char* key, F f) const {
     const json& v = array(key);
-    for (std::size_t i = 0; i < v.size(); ++i)
-      f(reader(v[i], place(key) / i));
+    for (std::size_t i = 0; i < v.size(); ++i) f(reader(v[i], place(key) / i));
   }
   [[nodiscard]] std::vector<named_count> counts() const {
     std::vector<named_count> out;

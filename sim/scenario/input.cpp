@@ -177,8 +177,8 @@ input_file::input_file(const std::string& path) : file_(open_input(path)) {
 std::size_t input_file::read(std::uint64_t offset, std::span<char> into) const {
   std::size_t done = 0;
   while (done < into.size()) {
-    const ssize_t n = ::pread(*file_, into.data() + done, into.size() - done,
-                              static_cast<off_t>(offset + done));
+    const ssize_t n =
+        ::pread(*file_, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail();
     if (n == 0) break;

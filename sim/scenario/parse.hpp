@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML text to a checked scenario, or to every complaint about it at once.
 //
-// Nothing here throws on bad input or prints, and nothing but what streams gave is kept (input.hpp);
-// call from any thread. Which keys exist,
-// their types, units, ranges and choices come from the catalogue's tables alone.
+// Nothing here throws on bad input or prints, and nothing but what streams gave is kept
+// (input.hpp); call from any thread. Which keys exist, their types, units, ranges and choices come
+// from the catalogue's tables alone.
 //
 // Who wins, weakest first: a parameter's default, the values of the kernel preset
 // (`hypervisor.kernel`), the machine profile, the file, `--set` from left to right.
@@ -39,9 +39,9 @@ struct parsed {
   explicit operator bool() const { return value.has_value(); }
 };
 
-/// Parses the scenario in `path`. `sets` are "dotted.key=value" strings applied after the file; what
-/// is wrong because of one stands at {"--set", 0, its number from 1}.
-/// `rules` come on top of `generic_rules()`.
+/// Parses the scenario in `path`. `sets` are "dotted.key=value" strings applied after the file;
+/// what is wrong because of one stands at {"--set", 0, its number from 1}. `rules` come on top of
+/// `generic_rules()`.
 parsed<scenario> parse_file(const std::string& path, const registry::catalogue& catalogue,
                             const std::vector<std::string>& sets = {},
                             const std::vector<rule>& rules = {});

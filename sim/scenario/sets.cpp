@@ -37,7 +37,8 @@ void expand_short_form(node& n, std::string_view parent) {
   node mapping;
   mapping.what = node::kind::mapping;
   mapping.where = n.where;
-  if (!long_key.empty() && !is_null(n)) mapping.members.emplace_back(key_node(long_key, n.where), n);
+  if (!long_key.empty() && !is_null(n))
+    mapping.members.emplace_back(key_node(long_key, n.where), n);
   n = std::move(mapping);
 }
 

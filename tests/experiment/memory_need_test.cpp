@@ -10,8 +10,8 @@
 #include "tests/hypervisor/simulate.hpp"
 
 using namespace hvsim;
-using engine::bytes;
 using Catch::Matchers::Contains;
+using engine::bytes;
 
 namespace {
 
@@ -35,15 +35,15 @@ experiment::memory_need need_of(const std::string& workload) {
 }  // namespace
 
 TEST_CASE("what a run is bound to take follows from its test memory", "[experiment]") {
-  // 1 GiB a vCPU are 512 chunks of 2 MiB each. A chunk has one table of 4 KiB; 512 frames of 4 bytes
-  // (one in huge pages); 128 bytes of bitmaps and a line of 16; 46 bytes for its stage-1 tables, its
-  // owner and its page count.
+  // 1 GiB a vCPU are 512 chunks of 2 MiB each. A chunk has one table of 4 KiB; 512 frames of 4
+  // bytes (one in huge pages); 128 bytes of bitmaps and a line of 16; 46 bytes for its stage-1
+  // tables, its owner and its page count.
   const auto small = need_of("{type: dirty_log_perf_test, bytes_per_vcpu: 1GiB}");
   CHECK(small.test_memory == engine::gibibytes(2));
   CHECK(small.tables == bytes{1024 * 4096});
   CHECK(small.others == bytes{1024 * (46 + 144 + 2048)});
-  const auto huge = need_of(
-      "{type: dirty_log_perf_test, bytes_per_vcpu: 1GiB, backing: anonymous_hugetlb_2mb}");
+  const auto huge =
+      need_of("{type: dirty_log_perf_test, bytes_per_vcpu: 1GiB, backing: anonymous_hugetlb_2mb}");
   CHECK(huge.tables == bytes{1024 * 4096});  // split when they are written under the log
   CHECK(huge.others == bytes{1024 * (46 + 144 + 4)});
   const auto blocks = need_of(
@@ -57,7 +57,8 @@ TEST_CASE("what a run is bound to take follows from its test memory", "[experime
   CHECK(trace.reserved == bytes{1024 * 2048});
   CHECK(need_of("{type: trace, file: x, memory: 2GiB, log: true}").total() ==
         bytes{1024 * (46 + 144)});
-  const std::string phases = "phases: [{name: a, steps: [{}]}, {name: b, log: enable, steps: [{}]}]";
+  const std::string phases =
+      "phases: [{name: a, steps: [{}]}, {name: b, log: enable, steps: [{}]}]";
   CHECK(need_of("{type: synthetic, memory: 1GiB, sharing: private, " + phases + "}").total() ==
         bytes{1024 * (46 + 144)});
   CHECK(need_of("{type: synthetic, memory: 1GiB, sharing: shared, " + phases + "}").total() ==
@@ -98,8 +99,8 @@ TEST_CASE("what cannot fit is refused where its size is written", "[experiment]"
   const auto tables = parsed("dirty_log_perf_test", endless,
                              {"machine=generic-512", "vm.vcpus=9", "workload.bytes_per_vcpu=1TiB"});
   REQUIRE(tables.errors.size() == 1);
-  CHECK_THAT(tables.errors[0].message, Contains("18.0 GiB of translation tables") &&
-                                           Contains("at most 16.0 GiB"));
+  CHECK_THAT(tables.errors[0].message,
+             Contains("18.0 GiB of translation tables") && Contains("at most 16.0 GiB"));
   // 4 bytes for each page of 64 TiB, of which only what is used is taken.
   const auto sparse = parsed("{type: trace, file: x, memory: 64TiB}", engine::gibibytes(63));
   REQUIRE(sparse.errors.size() == 1);

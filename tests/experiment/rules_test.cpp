@@ -18,8 +18,7 @@ scenario::parsed<scenario::scenario> with(const std::vector<std::string>& sets) 
   return scenario::parse_text(
       "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: {type: dirty_log_perf_test, "
       "bytes_per_vcpu: 2MiB}\n",
-      "s.yaml",
-      simulate::catalogue(), sets, experiment::builtin_rules());
+      "s.yaml", simulate::catalogue(), sets, experiment::builtin_rules());
 }
 
 void refused(const std::vector<std::string>& sets, const std::string& key,
@@ -92,9 +91,9 @@ TEST_CASE("the table's range of a TLB is what a TLB takes", "[experiment]") {
   refused({"machine.features.tlb_l2_entries=256", "machine.features.tlb_l2_ways=256"},
           "machine.features.tlb_l2_ways", "must be between 1 and 255");
   // The largest of each runs.
-  const auto largest = with({"machine.features.tlb_l1_entries=254",
-                             "machine.features.tlb_l2_entries=65280",
-                             "machine.features.tlb_l2_ways=255"});
+  const auto largest =
+      with({"machine.features.tlb_l1_entries=254", "machine.features.tlb_l2_entries=65280",
+            "machine.features.tlb_l2_ways=255"});
   REQUIRE(largest);
   CHECK(experiment::run(*largest.value).faults > 0);
 }

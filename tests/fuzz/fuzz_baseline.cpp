@@ -12,8 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const experiment::comparison c =
         experiment::comparison_from_json({"fuzz.json", fuzz::text_of(data, size)});
     const std::string written = experiment::to_json(c).dump();
-    fuzz::require(experiment::to_json(experiment::comparison_from_json({"fuzz.json", written}))
-                      .dump() == written);
+    fuzz::require(
+        experiment::to_json(experiment::comparison_from_json({"fuzz.json", written})).dump() ==
+        written);
     (void)experiment::deviations(c, c, 0);
   } catch (const report::input_error& e) {
     fuzz::require(*e.what() != '\0');

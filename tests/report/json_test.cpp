@@ -95,7 +95,8 @@ TEST_CASE("a stored result that is wrong is refused at its line and column", "[r
   const std::string text = document.dump(2);
   // Counted by hand from the text itself: the value stands behind its key.
   const auto at = text.find("-3");
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   const auto column = at - text.rfind('\n', at);
   try {
     report::from_json(report::json_source("r.json", text));

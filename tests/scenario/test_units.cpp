@@ -27,8 +27,10 @@ TEST_CASE("sizes are exact powers of 1024", "[scenario][units]") {
     CHECK(*v.value == r.expected);
   }
   for (const char* bad :
-       {"", "B", "4", "1.", ".5KiB", "1..5KiB", "4GB", "4kib", "0.3B", "1.1KiB", "-1KiB", "+1KiB",
-        "1e3KiB", "010KiB", "00", "00.5KiB", "8388608TiB", "99999999999999999999B", "4ns", "4GiBx", "0x10KiB"}) {
+       {"",       "B",      "4",      "1.",      ".5KiB",      "1..5KiB",
+        "4GB",    "4kib",   "0.3B",   "1.1KiB",  "-1KiB",      "+1KiB",
+        "1e3KiB", "010KiB", "00",     "00.5KiB", "8388608TiB", "99999999999999999999B",
+        "4ns",    "4GiBx",  "0x10KiB"}) {
     INFO(bad);
     auto v = parse_size(bad);
     CHECK_FALSE(v);
@@ -45,7 +47,8 @@ TEST_CASE("times are exact picoseconds", "[scenario][units]") {
     REQUIRE(v);
     CHECK(*v.value == r.expected);
   }
-  for (const char* bad : {"1", "0.5ps", "010ns", "0.0001ns", "9223373s", "1min", "1NS", "4KiB", "ns"}) {
+  for (const char* bad :
+       {"1", "0.5ps", "010ns", "0.0001ns", "9223373s", "1min", "1NS", "4KiB", "ns"}) {
     INFO(bad);
     CHECK_FALSE(parse_time(bad));
   }

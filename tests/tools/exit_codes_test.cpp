@@ -117,11 +117,11 @@ TEST_CASE("a machine profile that is wrong is no scenario", "[tools]") {
   };
   check_code("validate " + dir.file("m.yaml", unit), 0, "m.yaml: ok");
   check_code("validate " + changed("\ncosts:", "\ncost:"), 78, "did you mean 'costs'?");
-  check_code("validate " + changed("\ntopology:", "\ntopologie:"), 78,
-             "did you mean 'topology'?");
+  check_code("validate " + changed("\ntopology:", "\ntopologie:"), 78, "did you mean 'topology'?");
   check_code("validate " + dir.file("m.yaml", unit + "machine: again\n"), 78,
              "duplicate key 'machine'");
-  for (const auto& [from, to] : {std::pair{"\ncosts:", "\ncost:"}, {"\ntopology:", "\nvm: 1\ntopology:"}}) {
+  for (const auto& [from, to] :
+       {std::pair{"\ncosts:", "\ncost:"}, {"\ntopology:", "\nvm: 1\ntopology:"}}) {
     const test::ended e = test::hvsim("validate " + changed(from, to));
     CHECK_THAT(e.err, !Contains("workload"));
   }
@@ -171,8 +171,8 @@ TEST_CASE("an override that a sweep brings in is blamed on it", "[tools]") {
   check_code("run examples/zipf --set vm.vcpus=500 --seed 3", 2, "--set: error: vm.vcpus");
   check_code("run examples/zipf --set vm.vcpus=2 --seed x", 2, "--seed: error: seed");
   // What the file lacks is the file's fault, whatever is set beside it.
-  const std::string lacking = dir.file(
-      "lacking.yaml", "schema_version: 1\nmachine: unit\nworkload: {type: trace}\n");
+  const std::string lacking =
+      dir.file("lacking.yaml", "schema_version: 1\nmachine: unit\nworkload: {type: trace}\n");
   check_code("run " + lacking + " --set workload.memory=8MiB", 78,
              "lacking.yaml:3:1: error: workload.file: required key is missing");
 }

@@ -42,9 +42,9 @@ TEST_CASE("SIGTERM and SIGHUP stop a run as SIGINT does, and no temporary file s
 TEST_CASE("a second signal ends the program at once, and no temporary file stays", "[tools]") {
   // Both signals are there before the first one can end the run.
   const test::scratch dir;
-  const test::ended e = test::shell(
-      "'" HVSIM_PROGRAM "' " + large_run + " --ftrace " + dir.at("faults") +
-      " & sleep 1; kill -STOP $!; kill -TERM $!; kill -HUP $!; kill -CONT $!; wait $!");
+  const test::ended e =
+      test::shell("'" HVSIM_PROGRAM "' " + large_run + " --ftrace " + dir.at("faults") +
+                  " & sleep 1; kill -STOP $!; kill -TERM $!; kill -HUP $!; kill -CONT $!; wait $!");
   CHECK((e.code == 129 || e.code == 143));
   CHECK(files_in(dir) == 0);
 }
@@ -53,10 +53,9 @@ TEST_CASE("SIGHUP that was set aside stays so", "[tools]") {
   const test::scratch dir;
   const std::string file = dir.file("s.yaml", test::small_scenario());
   // The program waits for the FIFO when the signal comes.
-  const test::ended e = test::shell("trap '' HUP; mkfifo " + dir.at("fifo") +
-                                    "; '" HVSIM_PROGRAM "' run " + dir.at("fifo") +
-                                    " & sleep 0.5; kill -HUP $!; cat " + file + " >" +
-                                    dir.at("fifo") + "; wait $!");
+  const test::ended e = test::shell(
+      "trap '' HUP; mkfifo " + dir.at("fifo") + "; '" HVSIM_PROGRAM "' run " + dir.at("fifo") +
+      " & sleep 0.5; kill -HUP $!; cat " + file + " >" + dir.at("fifo") + "; wait $!");
   INFO(e.err);
   CHECK(e.code == 0);
   CHECK_THAT(e.out, Contains("Populate memory time"));
@@ -66,7 +65,8 @@ TEST_CASE("SIGTERM keeps the finished cells of a comparison", "[tools]") {
   const test::scratch dir;
   const test::ended e = interrupted(
       "compare published/scenarios/stage2-parallel-faults --jobs 1 --set vm.vcpus=48 "
-      "--metric total_time --vary workload.bytes_per_vcpu=2MiB,4GiB --save " + dir.at("c.json"),
+      "--metric total_time --vary workload.bytes_per_vcpu=2MiB,4GiB --save " +
+          dir.at("c.json"),
       2, SIGTERM);
   CHECK_THAT(e.out, Contains("2MiB") && Contains("s ") && Contains("-"));
   CHECK(std::filesystem::exists(dir.at("c.json.incomplete")));

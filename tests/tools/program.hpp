@@ -21,8 +21,8 @@ struct ended {
   double seconds = 0;
 };
 
-/// Runs a command by bash, from the top of the repository. With `interrupt_after`, sends `signal` to
-/// it after that many seconds; `seconds` then counts from the signal.
+/// Runs a command by bash, from the top of the repository. With `interrupt_after`, sends `signal`
+/// to it after that many seconds; `seconds` then counts from the signal.
 inline ended shell(const std::string& line, double interrupt_after = 0, int signal = SIGINT) {
   const scratch dir;
   const std::string command = "cd '" HVSIM_SOURCE_DIR "' && " + line;

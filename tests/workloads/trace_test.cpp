@@ -53,14 +53,27 @@ TEST_CASE("lines of a trace", "[trace]") {
     CHECK_FALSE(line(nothing).value);
     CHECK(line(nothing).error.empty());
   }
-  const std::vector<std::pair<const char*, int>> wrong{
-      {"4 0 R mem:0 8", 1},    {"-1 0 R mem:0 8", 1},   {"0 120 R mem:0 8", 3},
-      {"0 -5ns R mem:0 8", 3}, {"0 0 Q mem:0 8", 5},    {"0 0 R 0x10 8", 7},
-      {"0 0 R pa:0x10 8", 7},  {"0 0 R mem:zz 8", 7},   {"0 0 R mem:0", 12},
-      {"0 0 R mem:0 0", 13},   {"0 0 R mem:0 8 9", 15}, {"log", 4},
-      {"log on", 5},           {"barrier 3", 9},        {"0 0 R mem:0 18446744073709551616", 13},
-      {"00 0 R mem:0 8", 1},   {"01 0 R mem:0 8", 1},   {"0 00 R mem:0 8", 3},
-      {"0 010ns R mem:0 8", 3}, {"0 0 R mem:010 8", 7}, {"0 0 R mem:0 08", 13}};
+  const std::vector<std::pair<const char*, int>> wrong{{"4 0 R mem:0 8", 1},
+                                                       {"-1 0 R mem:0 8", 1},
+                                                       {"0 120 R mem:0 8", 3},
+                                                       {"0 -5ns R mem:0 8", 3},
+                                                       {"0 0 Q mem:0 8", 5},
+                                                       {"0 0 R 0x10 8", 7},
+                                                       {"0 0 R pa:0x10 8", 7},
+                                                       {"0 0 R mem:zz 8", 7},
+                                                       {"0 0 R mem:0", 12},
+                                                       {"0 0 R mem:0 0", 13},
+                                                       {"0 0 R mem:0 8 9", 15},
+                                                       {"log", 4},
+                                                       {"log on", 5},
+                                                       {"barrier 3", 9},
+                                                       {"0 0 R mem:0 18446744073709551616", 13},
+                                                       {"00 0 R mem:0 8", 1},
+                                                       {"01 0 R mem:0 8", 1},
+                                                       {"0 00 R mem:0 8", 3},
+                                                       {"0 010ns R mem:0 8", 3},
+                                                       {"0 0 R mem:010 8", 7},
+                                                       {"0 0 R mem:0 08", 13}};
   for (const auto& [text, column] : wrong) {
     INFO(text);
     CHECK_FALSE(line(text).value);
