@@ -22,6 +22,9 @@
 
 namespace hvsim::workloads {
 
+/// Translation tables that one run may hold at a time.
+inline constexpr engine::bytes most_table_memory = engine::gibibytes(16);
+
 /// A time that the workload reports, as its own output labels it.
 struct reported {
   std::string key;

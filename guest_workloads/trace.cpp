@@ -184,6 +184,9 @@ workload_entry trace() {
     guest.test_ipa = s.test_ipa;
     guest.test_size = s.test_size;
     guest.logging = v.boolean("workload.log");
+    // Smaller host pages are mapped one by one.
+    if (host::page_size_of(host::backing_from(v.text("workload.backing"))) == bytes{page})
+      guest.most_pages = most_table_memory.value() / sizeof(mmu::descriptor);
     guest.translate = [&s](gva a) { return translate(*s.guest, a); };
     const bool hvsim = v.text("workload.format") == "hvsim";
     trace_file file(resolve(s.config), hvsim ? trace_format::hvsim : trace_format::ftrace,

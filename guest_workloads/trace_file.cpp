@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "sim/scenario/render.hpp"
 #include "sim/scenario/text.hpp"
+#include "sim/scenario/units.hpp"
 
 namespace hvsim::workloads {
 
@@ -36,12 +36,11 @@ trace_error::trace_error(const registry::diagnostic& d)
 
 trace_file::trace_file(std::string path, trace_format format, trace_guest guest)
     : path_(std::move(path)), format_(format), guest_(std::move(guest)) {
-  std::error_code ec;
-  if (!std::filesystem::exists(path_, ec)) throw trace_unreadable("no such file: " + path_);
-  if (!std::filesystem::is_regular_file(path_, ec))
-    throw trace_unreadable("expected a regular file: " + path_);
-  in_.open(path_, std::ios::binary);
-  if (!in_) throw trace_unreadable("cannot be opened: " + path_);
+  try {
+    in_.emplace(path_);
+  } catch (const scenario::unreadable& e) {
+    throw trace_unreadable(std::string(e.what()) + ": " + path_);
+  }
   scan();
 }
 
@@ -54,12 +53,12 @@ void trace_file::complain(std::uint64_t line, int column, std::string message) c
 
 /// About block_bytes from `offset`, up to the end of a line; empty at the end of the file.
 std::string trace_file::read_block(std::uint64_t offset) {
-  in_.clear();
-  in_.seekg(static_cast<std::streamoff>(offset));
   std::string text(block_bytes + trace_line_limit + 2, '\0');
-  in_.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in_.bad()) throw trace_unreadable("cannot be read: " + path_);
-  text.resize(static_cast<std::size_t>(in_.gcount()));
+  try {
+    text.resize(in_->read(offset, text));
+  } catch (const scenario::unreadable& e) {
+    throw trace_unreadable(std::string(e.what()) + ": " + path_);
+  }
   if (text.size() <= block_bytes) return text;
   const auto end = text.find('\n', block_bytes);
   // A line beyond the limit is cut here, and refused for its length.
@@ -180,6 +179,13 @@ std::optional<trace_step> trace_file::step_of(const trace_line& t, std::uint64_t
                          "got 0x{4:x}",
                          t.size, name_of(t.space), base, base + size - 1, t.address));
   s.address = guest_.test_va + engine::bytes{t.address - base};
+  if (pages_of(s) > guest_.most_pages)
+    complain(
+        line, t.size_column,
+        fmt::format("an access of {} touches {} pages, more than the {} that can be mapped at a "
+                    "time; expected fewer bytes, or host pages of 2 MiB (workload.backing)",
+                    scenario::format_size(static_cast<std::int64_t>(t.size)), pages_of(s),
+                    guest_.most_pages));
   return s;
 }
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "guest_workloads/trace_format.hpp"
 #include "sim/engine/units.hpp"
 #include "sim/registry/node.hpp"
+#include "sim/scenario/input.hpp"
 #include "vcpu/syndrome.hpp"
 
 namespace hvsim::workloads {
@@ -28,7 +28,7 @@ class trace_error : public std::runtime_error {
   explicit trace_error(const registry::diagnostic& d);
 };
 
-/// The trace itself cannot be opened or read (missing, a directory, rights).
+/// The trace itself cannot be opened or read (missing, a directory, a device, rights).
 class trace_unreadable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,6 +43,8 @@ struct trace_guest {
   engine::ipa test_ipa{};
   engine::bytes test_size{};
   bool logging = false;  ///< the dirty log is enabled before the first line
+  /// Pages that one access may touch: more could not be mapped.
+  std::uint64_t most_pages = ~std::uint64_t{0};
   /// Guest virtual to physical; nothing where the guest maps nothing.
   std::function<std::optional<engine::ipa>(engine::gva)> translate;
 };
@@ -64,7 +66,7 @@ struct trace_step {
 class trace_file {
  public:
   /// Reads the file once from end to end and throws trace_error at its first wrong line, or
-  /// trace_unreadable. `path` must be a regular file.
+  /// trace_unreadable. A stream is copied to disk first (scenario::input_file).
   trace_file(std::string path, trace_format format, trace_guest guest);
 
   /// Accesses of all vCPUs, one for each page that an access touches.
@@ -115,7 +117,7 @@ class trace_file {
   std::string path_;
   trace_format format_;
   trace_guest guest_;
-  std::ifstream in_;
+  std::optional<scenario::input_file> in_;
   std::vector<block> blocks_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> blocks_of_;  // by thread: who has steps where
   std::vector<std::uint32_t> threads_;                             // by vCPU

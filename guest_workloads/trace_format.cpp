@@ -57,6 +57,12 @@ std::optional<std::uint64_t> number(string_view text) {
   return n;
 }
 
+/// A number as hvsim's own format has it: 010 is eight to some and ten to others, so it is none.
+std::optional<std::uint64_t> unambiguous(string_view text) {
+  if (text.size() > 1 && text[0] == '0' && text[1] != 'x' && text[1] != 'X') return std::nullopt;
+  return number(text);
+}
+
 parsed_line<trace_line> wrong(int column, std::string expected, string_view got) {
   return {std::nullopt,
           fmt::format("expected {}; got {}", expected,
@@ -188,7 +194,7 @@ parsed_line<trace_line> parse_trace_line(string_view line, std::uint32_t vcpus) 
   if (word == "log") return log_directive(w, line);
 
   trace_line t;
-  const auto vcpu = number(word);
+  const auto vcpu = unambiguous(word);
   if (!vcpu || *vcpu >= vcpus)
     return wrong(column,
                  fmt::format("a vCPU from 0 to {}, 'barrier' or 'log ACTION' (vm.vcpus is {})",
@@ -219,7 +225,8 @@ parsed_line<trace_line> parse_trace_line(string_view line, std::uint32_t vcpus) 
   word = w.next();
   const auto colon = word.find(':');
   const auto space = space_of(word.substr(0, std::min(colon, word.size())));
-  const auto address = colon == string_view::npos ? std::nullopt : number(word.substr(colon + 1));
+  const auto address =
+      colon == string_view::npos ? std::nullopt : unambiguous(word.substr(colon + 1));
   if (!space || !address)
     return wrong(column, "an address such as gva:0xc0000000, ipa:0x40000000 or mem:4096", word);
   t.space = *space;
@@ -228,9 +235,10 @@ parsed_line<trace_line> parse_trace_line(string_view line, std::uint32_t vcpus) 
 
   column = w.column();
   word = w.next();
-  const auto size = number(word);
+  const auto size = unambiguous(word);
   if (!size || *size == 0) return wrong(column, "a size in bytes, at least 1", word);
   t.size = *size;
+  t.size_column = column;
   if (!w.empty())
     return wrong(w.column(), "the end of the line",
                  line.substr(static_cast<std::size_t>(w.column() - 1)));

@@ -43,6 +43,7 @@ struct trace_line {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
   int address_column = 0;  ///< 1-based, for complaints about where the address leads
+  int size_column = 0;     ///< the same of the size
 };
 
 /// A line, nothing (blank or a comment), or a complaint.

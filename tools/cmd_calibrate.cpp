@@ -2,6 +2,8 @@
 // hvsim calibrate NAME
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 #include "sim/experiment/calibrate.hpp"
 #include "tools/experiments.hpp"
 
@@ -23,7 +25,15 @@ int calibrate_command(const context& ctx, const calibrate_arguments& a) {
   options.runs.pool.stop = ctx.stop;
   for (std::string& key : options.costs)
     if (key.find('.') == std::string::npos) key.insert(0, "machine.costs.");
-  options.watch = [](const experiment::fit_round& r) {
+  progress_line line(ctx, "calibrate: fit, at most");
+  options.fit_progress = [&](double fraction) { line.update(fraction); };
+  bool fitting = true;
+  options.runs.pool.progress = [&](const experiment::pool_progress& p) {
+    if (std::exchange(fitting, false)) line.restart("calibrate: cells");
+    line.update(p.fraction);
+  };
+  options.watch = [&](const experiment::fit_round& r) {
+    line.clear();
     spdlog::info("round {}: cost {:.6f}, {} points, step {:.5f}", r.round, r.cost, r.evaluations,
                  r.step);
   };
@@ -32,6 +42,7 @@ int calibrate_command(const context& ctx, const calibrate_arguments& a) {
       loader_for(ctx, origins_of(options.runs.sets, paper.name,
                                  origins_of_scale(paper, options.runs.scale))),
       runner_for(ctx), ctx.catalogue.costs, options);
+  line.clear();
   write_stdout(experiment::to_text(result));
   return result.on_bound() || !result.after.failures.empty() ? exit_failed : exit_ok;
 }
@@ -42,7 +53,7 @@ void add_calibrate(CLI::App& app, context& ctx) {
   auto a = std::make_shared<calibrate_arguments>();
   auto* sub = app.add_subcommand(
       "calibrate", "fit a machine's fitted costs to the intervals of published cells");
-  sub->add_option("NAME", a->name, "a built-in comparison or a file")->capture_default_str();
+  sub->add_option("NAME", a->name, "a file, or " + names_of_published())->capture_default_str();
   add_sets(*sub, a->options.runs.sets);
   sub->add_option("--table", a->options.runs.tables, "only these tables")->delimiter(',');
   sub->add_option("--placement", a->options.runs.placements, "where vCPUs run")

@@ -2,6 +2,8 @@
 // hvsim compare FILE --vary KEY=A,B
 #include <spdlog/spdlog.h>
 
+#include <optional>
+
 #include "sim/experiment/compare.hpp"
 #include "sim/report/atomic_file.hpp"
 #include "sim/scenario/parse.hpp"
@@ -22,20 +24,58 @@ struct compare_arguments {
   unsigned jobs = 1;
 };
 
-experiment::comparison read_comparison(const std::string& path) {
+report::json_source read_stored(const std::string& path) {
   constexpr std::size_t limit = std::size_t{1} << 30;
   const auto text = scenario::read_text(path, limit);
   if (!text)
     throw exit_error(text.unreadable ? exit_no_input : exit_bad_data,
                      scenario::to_text(text.errors, text.sources));
-  const auto document = nlohmann::ordered_json::parse(*text.value, nullptr, false);
-  if (document.is_discarded()) throw report::input_error(path + ": not JSON");
-  try {
-    return experiment::comparison_from_json(document);
-  } catch (const report::input_error& e) {
-    throw report::input_error(path + ": " + e.what());
-  }
+  return {path, *text.value};
 }
+
+/// The comparison that --baseline names, and what of it the request takes over.
+class stored_comparison {
+ public:
+  explicit stored_comparison(const std::string& path)
+      : source_(read_stored(path)), content_(experiment::comparison_from_json(source_)) {}
+
+  [[nodiscard]] const experiment::comparison& content() const { return content_; }
+
+  /// Fills in what the user did not say.
+  void complete(experiment::compare_request& request) {
+    if (request.axes.empty()) {
+      request.axes = content_.axes;
+      request.axes_from = source_.file();
+      gives_axes_ = true;
+    }
+    if (request.metrics.empty()) {
+      request.metrics = content_.metrics;
+      gives_metrics_ = true;
+    }
+  }
+
+  void add_origins(override_origins& from) const {
+    if (!gives_axes_) return;
+    const report::json_place axes("/axes");
+    for (std::size_t a = 0; a < content_.axes.size(); ++a)
+      for (std::size_t v = 0; v < content_.axes[a].values.size(); ++v)
+        from.by_set[content_.axes[a].key + "=" + content_.axes[a].values[v]] = {
+            source_.where(axes / a / "values" / v), true};
+  }
+
+  /// Throws input_error if this file, and not the command line, asked for what cannot be.
+  void take_blame(const experiment::request_error& e) const {
+    if (!e.metric() && gives_axes_) source_.refuse({{report::json_place("/axes"), e.reason()}});
+    if (e.metric() && gives_metrics_)
+      source_.refuse({{report::json_place("/metrics") / *e.metric(), e.reason()}});
+  }
+
+ private:
+  report::json_source source_;
+  experiment::comparison content_;
+  bool gives_axes_ = false;
+  bool gives_metrics_ = false;
+};
 
 std::int64_t ppm_of(const std::string& text) {
   const auto ppm = scenario::parse_percent_ppm(text);
@@ -53,19 +93,26 @@ int compare_command(const context& ctx, const compare_arguments& a) {
   experiment::compare_request request = a.request;
   for (const std::string& text : a.vary) request.axes.push_back(experiment::parse_axis(text));
   const std::int64_t tolerance = ppm_of(a.tolerance);
-  experiment::comparison before;
-  if (!a.baseline.empty()) {
-    before = read_comparison(a.baseline);
-    if (request.axes.empty()) request.axes = before.axes;
-    if (request.metrics.empty()) request.metrics = before.metrics;
-  }
-  refuse_overwriting(request.file, "--save", a.save);
-  if (!a.save.empty()) report::require_writable(a.save);
+  std::optional<stored_comparison> before;
   override_origins from;
-  for (const auto& axis : request.axes) from.by_key[axis.key] = "--vary";
+  for (const auto& axis : request.axes) from.by_set[axis.key] = {{"--vary", 0, 0}};
+  if (!a.baseline.empty()) {
+    before.emplace(a.baseline);
+    before->complete(request);
+    before->add_origins(from);
+  }
+  for (const std::string& input : {request.file, a.baseline})
+    refuse_overwriting(input, "--save", a.save);
+  if (!a.save.empty()) report::require_writable(a.save);
   request.pool = pool_for(ctx, a.jobs, "compare");
-  const experiment::comparison now =
-      experiment::compare(request, loader_for(ctx, from), runner_for(ctx));
+  const experiment::comparison now = [&] {
+    try {
+      return experiment::compare(request, loader_for(ctx, from), runner_for(ctx));
+    } catch (const experiment::request_error& e) {
+      if (before) before->take_blame(e);
+      throw;
+    }
+  }();
   request.pool.progress = nullptr;
   print_and_store([&] { write_stdout(render(now, a.format)); },
                   [&] {
@@ -79,8 +126,8 @@ int compare_command(const context& ctx, const compare_arguments& a) {
     if (!cell.error.empty()) spdlog::error("{}", cell.error);
   for (const auto& cell : now.cells)
     if (cell.cause) return exit_code_of(cell.cause);
-  if (a.baseline.empty()) return now.complete() ? exit_ok : exit_failed;
-  const auto all = experiment::deviations(now, before, tolerance);
+  if (!before) return now.complete() ? exit_ok : exit_failed;
+  const auto all = experiment::deviations(now, before->content(), tolerance);
   const std::string verdict = experiment::to_text(all);
   if (a.format == "text")
     write_stdout("\n" + verdict);

@@ -58,8 +58,7 @@ int reproduce_command(const context& ctx, const reproduce_arguments& a) {
 void add_reproduce(CLI::App& app, context& ctx) {
   auto a = std::make_shared<reproduce_arguments>();
   auto* sub = app.add_subcommand("reproduce", "run a published comparison beside its numbers");
-  sub->add_option("NAME", a->name, "a built-in comparison (stage2-parallel-faults) or a file")
-      ->required();
+  sub->add_option("NAME", a->name, "a file, or " + names_of_published())->required();
   add_sets(*sub, a->options.sets);
   sub->add_option("--table", a->options.tables, "only these tables")->delimiter(',');
   sub->add_option("--placement", a->options.placements, "where vCPUs run: compact,spread")

@@ -66,21 +66,47 @@ void write_folder(const report::run_result& result, const std::string& folder) {
   }
 }
 
+/// The files that a run reads.
+std::vector<std::string> inputs_of(const std::string& file, const scenario::scenario& s) {
+  std::vector<std::string> out{file};
+  const std::filesystem::path folder = std::filesystem::path(s.file).parent_path();
+  for (const char* key : {"machine.profile", "workload.file"}) {
+    const auto at = s.texts.find(key);
+    // The name of a built-in machine is no file.
+    const bool named = std::string_view(key) == "machine.profile" && at != s.texts.end() &&
+                       !at->second.ends_with(".yaml") && !at->second.ends_with(".yml");
+    if (at != s.texts.end() && !named) out.push_back((folder / at->second).string());
+  }
+  return out;
+}
+
+/// Throws exit_error or output_error for outputs that cannot be.
+void require_outputs(const run_arguments& a, const scenario::scenario& s) {
+  std::vector<output_path> outputs;
+  if (!a.ftrace.empty()) outputs.push_back({"--ftrace", a.ftrace});
+  if (!a.output.empty())
+    for (const auto& [path, format] : files_in(a.output, s.name))
+      outputs.push_back({"-o", path.string()});
+  for (const output_path& o : outputs)
+    for (const std::string& input : inputs_of(a.file, s))
+      refuse_overwriting(input, o.option, o.path);
+  refuse_collisions(outputs);
+  for (const output_path& o : outputs) report::require_writable(o.path);
+}
+
 int run_command(const context& ctx, const run_arguments& a) {
   std::vector<std::string> sets = a.sets;
   if (!a.seed.empty()) sets.push_back("seed=" + a.seed);
   override_origins from;
-  if (!a.seed.empty()) from.by_key["seed"] = "--seed";
-  const scenario::scenario s = load_scenario(ctx, a.file, sets, from);
+  if (!a.seed.empty()) from.by_set[sets.back()] = {{"--seed", 0, 0}};
+  const scenario::scenario s =
+      load_scenario(ctx, a.file, sets, from, a.print_config ? purpose::look : purpose::run);
   warn_about(s);
   if (a.print_config) {
     write_stdout(scenario::to_yaml(s));
     return exit_ok;
   }
-  refuse_overwriting(a.file, "--ftrace", a.ftrace);
-  if (!a.ftrace.empty()) report::require_writable(a.ftrace);
-  if (!a.output.empty())
-    for (const auto& [path, format] : files_in(a.output, s.name)) report::require_writable(path);
+  require_outputs(a, s);
   report::run_result result;
   auto start = std::chrono::steady_clock::now();
   {

@@ -12,6 +12,7 @@
 #include "sim/report/errors.hpp"
 #include "sim/scenario/parse.hpp"
 #include "sim/scenario/render.hpp"
+#include "sim/scenario/units.hpp"
 #include "tools/commands.hpp"
 
 namespace hvsim::tools {
@@ -31,9 +32,31 @@ std::vector<std::string> files_below(const std::string& folder) {
   return files;
 }
 
-bool has_key(const registry::node& tree, std::string_view key) {
-  return std::any_of(tree.members.begin(), tree.members.end(),
-                     [&](const auto& m) { return m.first.scalar == key; });
+enum class file_kind { scenario, machine_profile, published_table };
+
+/// How many of `keys` are among `words`, or nearly so: a file is wrong in one place at a time.
+std::size_t resemblance(const std::vector<std::string>& keys,
+                        const std::vector<std::string>& words) {
+  std::size_t points = 0;
+  for (const std::string& key : keys) {
+    if (std::find(words.begin(), words.end(), key) != words.end())
+      points += 2;
+    else if (scenario::nearest(key, words))
+      points += 1;
+  }
+  return points;
+}
+
+/// By the words that only one kind of file has at its top; a scenario in case of doubt.
+file_kind kind_of(const std::vector<std::string>& keys, const registry::catalogue& catalogue) {
+  std::vector<std::string> of_scenario{"workload", "expect"};
+  for (const auto& p : catalogue.common) of_scenario.push_back(p.key.substr(0, p.key.find('.')));
+  const std::size_t scene = resemblance(keys, of_scenario);
+  const std::size_t profile = resemblance(keys, {"topology", "features", "costs"});
+  const std::size_t table =
+      resemblance(keys, {"title", "source", "placement", "mean_of_seeds", "runs", "tables"});
+  if (scene >= profile && scene >= table) return file_kind::scenario;
+  return profile >= table ? file_kind::machine_profile : file_kind::published_table;
 }
 
 template <class T>
@@ -43,17 +66,20 @@ void require(const scenario::parsed<T>& p, const context& ctx) {
                    scenario::to_text(p.errors, p.sources, ctx.use_color()));
 }
 
-// What a file is follows from its keys: a published table has tables, a machine profile has costs
-// and no workload, everything else should be a scenario. Throws what is wrong.
+/// Throws what is wrong.
 void check(const context& ctx, const std::string& file, const std::vector<std::string>& sets) {
   const input_text in = read_input(file);
-  const auto tree = scenario::parse_tree(in.text, in.name);
-  if (tree && has_key(*tree.value, "tables"))
-    (void)experiment::parse_published(in.text, in.name);
-  else if (tree && has_key(*tree.value, "costs") && !has_key(*tree.value, "workload"))
-    require(scenario::parse_machine_text(in.text, in.name, ctx.catalogue), ctx);
-  else
-    warn_about(load_scenario(ctx, file, sets));
+  switch (kind_of(scenario::top_keys(in.text, in.name), ctx.catalogue)) {
+    case file_kind::published_table:
+      (void)experiment::parse_published(in.text, in.name);
+      break;
+    case file_kind::machine_profile:
+      require(scenario::parse_machine_text(in.text, in.name, ctx.catalogue), ctx);
+      break;
+    case file_kind::scenario:
+      warn_about(load_scenario(ctx, file, sets, {}, purpose::look));
+      break;
+  }
 }
 
 int validate_command(const context& ctx, const validate_arguments& a) {

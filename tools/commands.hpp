@@ -31,7 +31,7 @@ enum exit_code : int {
   exit_internal = 70,      ///< a bug of hvsim
   exit_output = 74,        ///< a result could not be written
   exit_bad_scenario = 78,  ///< a scenario, profile or table is wrong
-  exit_interrupted = 130   ///< SIGINT
+  exit_signalled = 128     ///< and the number of the signal: SIGHUP, SIGINT, SIGTERM
 };
 
 /// Ends the program with `code` after `what()` on stderr (as is, if it ends in a newline).
@@ -54,7 +54,7 @@ struct context {
   when color = when::automatic;
   bool quiet = false;
   int verbosity = 0;
-  const std::atomic<bool>* stop = nullptr;  ///< true after SIGINT
+  const std::atomic<bool>* stop = nullptr;  ///< true after SIGHUP, SIGINT or SIGTERM
   std::function<int()> action;              ///< set by the chosen subcommand
 
   [[nodiscard]] bool show_progress() const;  ///< stderr is a terminal, or the user insists
@@ -69,22 +69,30 @@ struct input_text {
   std::string name;
   std::string text;
 };
-/// "-": standard input, read once however often it is asked for; a path; else the name of an
-/// embedded config. Throws exit_error.
+/// "-": standard input; a path; else the name of an embedded config. A stream is read once however
+/// often it is asked for. Throws exit_error.
 input_text read_input(const std::string& file);
 
-/// What brought an override in, for messages: an option or a file.
+/// What brought an override in, for messages.
+struct override_origin {
+  registry::position
+      where;            ///< an option or a table by name (without a line), or a place in a file
+  bool stored = false;  ///< a stored result brought it in: what is wrong with it is bad data
+};
 struct override_origins {
-  std::map<std::string, std::string> by_key;  ///< holds for the key and for those below it
-  std::string otherwise = "--set";
+  std::map<std::string, override_origin> by_set;  ///< by "KEY=VALUE" or, for any value, by "KEY"
+  override_origin otherwise{{"--set", 0, 0}};
 };
 
+/// What a scenario is loaded for: to run, it must also fit into this computer's memory.
+enum class purpose { run, look };
+
 /// Reads and checks the scenario that read_input finds. Throws exit_error with every diagnostic:
-/// exit_no_input if a file is missing, exit_usage if options alone are wrong, else
-/// exit_bad_scenario.
+/// exit_no_input if a file is missing, exit_usage if options alone are wrong, exit_bad_data if what
+/// was stored is, else exit_bad_scenario.
 scenario::scenario load_scenario(const context& ctx, const std::string& file,
                                  const std::vector<std::string>& sets,
-                                 const override_origins& from = {});
+                                 const override_origins& from = {}, purpose why = purpose::run);
 
 /// Complains on standard error about what `s` says and probably does not mean.
 void warn_about(const scenario::scenario& s);
@@ -120,6 +128,16 @@ void add_bench(CLI::App& app, context& ctx);
 /// Throws exit_error(exit_usage) if what `option` would write is the file `input` itself.
 void refuse_overwriting(const std::string& input, const std::string& option,
                         const std::string& output);
+
+/// Something that is written, and the option that wants it.
+struct output_path {
+  std::string option;
+  std::string path;
+};
+
+/// Throws exit_error(exit_usage) if two outputs are one file, or one would have to be a folder for
+/// the other. None of them need exist.
+void refuse_collisions(const std::vector<output_path>& outputs);
 
 /// Prints and stores a result: if one of the two fails, the other is done all the same, and then
 /// the failure is thrown.

@@ -2,7 +2,9 @@
 // What the subcommands that make many runs share.
 #pragma once
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -32,6 +34,7 @@ inline experiment::loader loader_for(const context& ctx, override_origins from =
     } catch (const exit_error& e) {
       if (e.code() == exit_usage) throw experiment::usage_error(e.what());
       if (e.code() == exit_no_input) throw experiment::missing_input(e.what());
+      if (e.code() == exit_bad_data) throw report::input_error(e.what());
       throw experiment::config_error(e.what());
     }
   };
@@ -41,15 +44,15 @@ inline experiment::loader loader_for(const context& ctx, override_origins from =
 inline override_origins origins_of_scale(const experiment::published& paper, std::int64_t scale) {
   override_origins from;
   for (const auto& table : paper.tables)
-    if (scale > 1 && !table.size_key.empty()) from.by_key[table.size_key] = "--scale";
+    if (scale > 1 && !table.size_key.empty()) from.by_set[table.size_key] = {{"--scale", 0, 0}};
   return from;
 }
 
-/// The user's overrides by name, everything else from `other`.
+/// The user's overrides, everything else from `other`.
 inline override_origins origins_of(const std::vector<std::string>& sets, std::string other,
                                    override_origins from = {}) {
-  for (const std::string& set : sets) from.by_key[set.substr(0, set.find('='))] = "--set";
-  from.otherwise = std::move(other);
+  for (const std::string& set : sets) from.by_set[set] = {{"--set", 0, 0}};
+  from.otherwise = {{std::move(other), 0, 0}};
   return from;
 }
 
@@ -91,6 +94,11 @@ inline std::vector<std::string> published_names() {
     if (file.path.starts_with(folder) && file.path.find('/', folder.size()) == std::string::npos)
       names.push_back(file.path.substr(folder.size(), file.path.size() - folder.size() - 5));
   return names;
+}
+
+/// "a built-in comparison: one, another, a third" for help texts.
+inline std::string names_of_published() {
+  return fmt::format("a built-in comparison: {}", fmt::join(published_names(), ", "));
 }
 
 /// A published comparison: a file, or the name of a built-in one.

@@ -10,8 +10,12 @@
 #include <iostream>
 #include <map>
 #include <new>
+#include <sstream>
 
 #include "sim/experiment/catalogue.hpp"
+#include "sim/report/atomic_file.hpp"
+#include "sim/report/errors.hpp"
+#include "sim/scenario/input.hpp"
 #include "sim/scenario/units.hpp"
 #include "tools/commands.hpp"
 #include "tools/embedded.hpp"
@@ -22,11 +26,32 @@ using namespace hvsim;
 using namespace hvsim::tools;
 
 std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<int> stop_signal{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-// The first SIGINT asks the run to stop, the second one ends the program.
-extern "C" void on_interrupt(int) {
-  if (stop_requested.exchange(true)) _exit(exit_interrupted);
+// The first signal asks the run to stop, the second one ends the program.
+extern "C" void on_stop_signal(int number) {
+  int none = 0;
+  if (!stop_signal.compare_exchange_strong(none, number)) {
+    report::remove_unfinished_files();
+    _exit(exit_signalled + number);
+  }
+  stop_requested = true;
+}
+
+void handle_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction how {};
+    // nohup and its like have set this one aside.
+    if (number == SIGHUP && sigaction(number, nullptr, &how) == 0 && how.sa_handler == SIG_IGN)
+      continue;
+    how = {};
+    how.sa_handler = on_stop_signal;
+    how.sa_flags = SA_RESTART;  // results are still written
+    sigaction(number, &how, nullptr);
+  }
+  // A closed pipe is an output error like any other.
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 constexpr const char* footer = R"(Exit codes:
@@ -38,7 +63,7 @@ constexpr const char* footer = R"(Exit codes:
   70   internal error
   74   output could not be written
   78   a scenario, machine profile or table is wrong
-  130  interrupted (SIGINT)
+  129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
 
 Results go to standard output; logs, errors and progress to standard error.)";
 
@@ -105,6 +130,18 @@ void complain(const std::string& message) {
     std::cerr << "hvsim: error: " << message << "\n";
 }
 
+int print_help(const CLI::App& app, const CLI::ParseError& asked) {
+  std::ostringstream text;
+  app.exit(asked, text, std::cerr);
+  try {
+    write_stdout(text.str());
+  } catch (const report::output_error& e) {
+    complain(e.what());
+    return exit_output;
+  }
+  return exit_ok;
+}
+
 int run_action(const context& ctx) {
   int code = exit_ok;
   try {
@@ -116,12 +153,13 @@ int run_action(const context& ctx) {
     code = exit_code_of(std::current_exception());
     complain((code == exit_internal ? "internal error: " : "") + std::string(e.what()));
   }
-  return stop_requested ? static_cast<int>(exit_interrupted) : code;
+  return stop_requested ? exit_signalled + stop_signal : code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  handle_signals();
   context ctx;
   ctx.arguments.assign(argv, argv + argc);
   ctx.stop = &stop_requested;
@@ -144,16 +182,15 @@ int main(int argc, char** argv) {
       // CLI11's own codes (100..127) mean nothing to a user of this program.
       bool help = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
       std::string unknown = help ? "" : unknown_command(app, ctx.arguments);
+      if (help) return print_help(app, e);
       if (unknown.empty())
         app.exit(e, std::cout, std::cerr);
       else
         complain(unknown);
-      return help ? exit_ok : exit_usage;
+      return exit_usage;
     }
     set_up_log(ctx);
-    std::signal(SIGINT, on_interrupt);
-    // A closed pipe is an output error like any other.
-    std::signal(SIGPIPE, SIG_IGN);
+    scenario::end_waits_on(&stop_requested);
     return run_action(ctx);
   } catch (const std::exception& e) {
     complain(std::string("internal error: ") + e.what());

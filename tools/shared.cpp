@@ -9,10 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <system_error>
 
+#include "sim/experiment/memory_need.hpp"
 #include "sim/experiment/rules.hpp"
 #include "sim/experiment/source.hpp"
 #include "sim/report/errors.hpp"
@@ -26,32 +25,31 @@ namespace hvsim::tools {
 
 namespace {
 
-const std::string& standard_input() {
-  static const std::string text{std::istreambuf_iterator<char>(std::cin),
-                                std::istreambuf_iterator<char>()};
-  return text;
+const override_origin& origin_of(const std::string& set, const override_origins& from) {
+  for (const std::string& name : {set, set.substr(0, set.find('='))})
+    if (const auto at = from.by_set.find(name); at != from.by_set.end()) return at->second;
+  return from.otherwise;
 }
 
-bool below(const std::string& key, const std::string& parent) {
-  return key == parent || key.starts_with(parent + ".");
-}
-
-/// Renames "--set" in the places of diagnostics to what brought the override in.
-void name_origins(std::vector<registry::diagnostic>& all, const override_origins& from) {
-  for (registry::diagnostic& d : all) {
-    if (d.where.file != "--set") continue;
-    d.where.file = from.otherwise;
-    for (const auto& [key, origin] : from.by_key)
-      if (below(d.path, key) || (!d.path.empty() && below(key, d.path))) d.where.file = origin;
+/// Names what brought in the overrides that are wrong, and returns what the program returns.
+exit_code blame(scenario::parsed<scenario::scenario>& wrong, const std::vector<std::string>& sets,
+                const override_origins& from) {
+  bool stored = false;
+  bool options_alone = true;
+  for (registry::diagnostic& d : wrong.errors) {
+    if (d.where.file != "--set") {
+      options_alone = false;
+      continue;
+    }
+    const auto number = static_cast<std::size_t>(d.where.column);
+    const bool known = number != 0 && number <= sets.size();
+    const override_origin& origin = known ? origin_of(sets[number - 1], from) : from.otherwise;
+    d.where = origin.where;
+    stored = stored || origin.stored;
+    options_alone = options_alone && d.where.file.starts_with("--");
   }
-}
-
-exit_code code_of(const scenario::parsed<scenario::scenario>& wrong) {
   if (wrong.unreadable) return exit_no_input;
-  const bool options_alone =
-      std::all_of(wrong.errors.begin(), wrong.errors.end(),
-                  [](const registry::diagnostic& d) { return d.where.file.starts_with("--"); });
-  return options_alone ? exit_usage : exit_bad_scenario;
+  return stored ? exit_bad_data : options_alone ? exit_usage : exit_bad_scenario;
 }
 
 }  // namespace
@@ -80,32 +78,36 @@ exit_code exit_code_of(const std::exception_ptr& error) {
 
 input_text read_input(const std::string& file) {
   if (file.empty()) throw exit_error(exit_usage, "a file's name is empty");
-  if (file == "-") return {"<stdin>", standard_input()};
   std::error_code ec;
-  if (!std::filesystem::exists(file, ec))
+  if (file != "-" && !std::filesystem::exists(file, ec))
     if (const embedded_file* built_in = find_embedded(file))
       return {built_in->path, built_in->text};
   auto text = scenario::read_text(file);
   if (!text)
     throw exit_error(text.unreadable ? exit_no_input : exit_bad_scenario,
                      scenario::to_text(text.errors, text.sources));
-  return {file, std::move(*text.value)};
+  return {file == "-" ? "<stdin>" : file, std::move(*text.value)};
 }
 
 scenario::scenario load_scenario(const context& ctx, const std::string& file,
-                                 const std::vector<std::string>& sets,
-                                 const override_origins& from) {
+                                 const std::vector<std::string>& sets, const override_origins& from,
+                                 purpose why) {
   const input_text in = read_input(file);
-  auto result =
-      scenario::parse_text(in.text, in.name, ctx.catalogue, sets, experiment::builtin_rules());
+  std::vector<scenario::rule> rules = experiment::builtin_rules();
+  if (why == purpose::run)
+    for (scenario::rule& r : experiment::memory_rules(experiment::memory_of_computer()))
+      rules.push_back(std::move(r));
+  auto result = scenario::parse_text(in.text, in.name, ctx.catalogue, sets, rules);
   if (result) return std::move(*result.value);
-  name_origins(result.errors, from);
-  throw exit_error(code_of(result),
-                   scenario::to_text(result.errors, result.sources, ctx.use_color()));
+  const exit_code code = blame(result, sets, from);
+  throw exit_error(code, scenario::to_text(result.errors, result.sources, ctx.use_color()));
 }
 
 void warn_about(const scenario::scenario& s) {
-  for (const scenario::rule& r : experiment::builtin_warnings())
+  std::vector<scenario::rule> rules = experiment::builtin_warnings();
+  for (scenario::rule& r : experiment::memory_rules(experiment::memory_of_computer()))
+    rules.push_back(std::move(r));
+  for (const scenario::rule& r : rules)
     if (const auto message = r.check(s)) spdlog::warn("{}: {}", r.key, *message);
 }
 
@@ -169,6 +171,27 @@ void refuse_overwriting(const std::string& input, const std::string& option,
   std::error_code unknown;
   if (!output.empty() && std::filesystem::equivalent(input, output, unknown))
     throw exit_error(exit_usage, option + " would overwrite " + input);
+}
+
+void refuse_collisions(const std::vector<output_path>& outputs) {
+  namespace fs = std::filesystem;
+  const auto whole = [](const std::string& path) {
+    std::error_code ec;
+    fs::path out = fs::weakly_canonical(fs::absolute(path, ec), ec);
+    return ec ? fs::path(path) : out;
+  };
+  // Equal, or the one stands on the way to the other.
+  const auto begins = [](const fs::path& with, const fs::path& path) {
+    return std::mismatch(with.begin(), with.end(), path.begin(), path.end()).first == with.end();
+  };
+  for (auto a = outputs.begin(); a != outputs.end(); ++a)
+    for (auto b = outputs.begin(); b != a; ++b) {
+      const fs::path one = whole(a->path);
+      const fs::path other = whole(b->path);
+      if (begins(one, other) || begins(other, one))
+        throw exit_error(exit_usage, fmt::format("{} {} and {} {} are in each other's way",
+                                                 b->option, b->path, a->option, a->path));
+    }
 }
 
 }  // namespace hvsim::tools

@@ -40,7 +40,17 @@ progress_line::progress_line(const context& ctx, std::string label)
     : shown_(ctx.show_progress()), label_(std::move(label)) {}
 
 progress_line::~progress_line() {
-  if (written_) std::fputs("\r\x1b[K", stderr);
+  clear();
+}
+
+void progress_line::clear() {
+  if (std::exchange(written_, false)) std::fputs("\r\x1b[K", stderr);
+}
+
+void progress_line::restart(std::string label) {
+  label_ = std::move(label);
+  start_ = clock::now();
+  last_ = {};
 }
 
 void progress_line::update(double fraction) {

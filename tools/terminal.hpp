@@ -19,6 +19,10 @@ class progress_line {
   progress_line& operator=(const progress_line&) = delete;
   /// Shows the share (0..1); at most ten times a second.
   void update(double fraction);
+  /// Removes the line until the next update.
+  void clear();
+  /// Starts anew, for work of another kind.
+  void restart(std::string label);
 
  private:
   using clock = std::chrono::steady_clock;

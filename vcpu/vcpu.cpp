@@ -312,6 +312,10 @@ std::uint32_t vcpu::take_run(engine::gva first, std::uint64_t count, mmu::access
 
 void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::translation& found) {
   engine::thread& t = *cpu.thread;
+  // A lost race is tried again until somebody else is done, and that takes time.
+  constexpr std::uint32_t most_free_rounds = 1 << 20;
+  engine::sim_time since = t.now();
+  std::uint32_t free_rounds = 0;
   for (;;) {
     if (found.stage == mmu::walk_stage::stage1)
       throw guest_error(fmt::format("vCPU {}: stage-1 fault at 0x{:x}, level {}", id_.value(),
@@ -332,6 +336,12 @@ void vcpu::access_again(engine::gva address, mmu::access_kind kind, mmu::transla
     apply_invalidations();
     translate(address, kind, found);
     if (found.ok()) break;
+    if (t.now() != since) {
+      since = t.now();
+      free_rounds = 0;
+    } else if (++free_rounds == most_free_rounds) {
+      throw engine::time_standstill(t, "the same access faults again and again on");
+    }
   }
   if (t.owner().watcher() != nullptr) report(address, kind, found);
   t.advance(engine::part::guest, access_time_);

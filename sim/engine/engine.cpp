@@ -10,7 +10,11 @@ namespace hvsim::engine {
 namespace {
 constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 constexpr std::uint64_t housekeeping_mask = 0xfff;
+/// So many switches at one instant are no work that comes to an end.
+constexpr std::uint64_t longest_standstill = 1 << 23;
 constexpr std::int64_t last_time = std::int64_t{1} << (63 - thread_id_bits);  // 9,007 s
+
+constexpr std::int64_t ps_per_second = 1'000'000'000'000;
 
 /// Id bits of a horizon at which no thread acts: that of no thread at all, or a limit.
 constexpr std::size_t nobody = engine::max_threads - 1;
@@ -19,6 +23,12 @@ struct unwound {};
 /// A thread that nobody can disturb still looks up as often as this.
 constexpr duration longest_run = milliseconds(1);
 }  // namespace
+
+time_standstill::time_standstill(const thread& t, const std::string& what)
+    : std::runtime_error(fmt::format("virtual time stands still at {}.{:012} s: {} {}, and nothing "
+                                     "that it does takes time; a cost of 0 needs a duration",
+                                     t.now().ps() / ps_per_second, t.now().ps() % ps_per_second,
+                                     what, t.name())) {}
 
 void thread::park(part p, const char* what) {
   waits_for_ = what;
@@ -143,6 +153,12 @@ void engine::housekeeping() {
     failure_ = std::make_exception_ptr(interrupted("stopped by request"));
   } else if (current_->now_.ps() > last_time && !failure_) {
     failure_ = std::make_exception_ptr(time_overflow("a run passed 9,000 s of virtual time"));
+  } else if (current_->now_ != still_at_ || exploring()) {
+    still_at_ = current_->now_;
+    still_since_ = switches_;
+  } else if (switches_ - still_since_ >= longest_standstill && !failure_) {
+    failure_ =
+        std::make_exception_ptr(time_standstill(*current_, "threads take turns, the last of them"));
   }
   unusual_ = unusual_ || failure_ != nullptr;
 }

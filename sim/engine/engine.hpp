@@ -55,6 +55,14 @@ class time_overflow : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Threads act and act and no time passes: what they wait for lies ahead of a clock that does not
+/// move. The message names the time and a thread.
+class time_standstill : public std::runtime_error {
+ public:
+  /// `what`: what goes on without taking time.
+  time_standstill(const thread& t, const std::string& what);
+};
+
 /// Decides who moves in explore mode. Called on the engine's host thread.
 class chooser {
  public:
@@ -324,6 +332,8 @@ class engine {
   std::function<void()> heartbeat_;
   cpu_sharing* sharing_ = nullptr;
   std::uint64_t lone_yields_ = 0;
+  sim_time still_at_;              // of the current thread at the last housekeeping,
+  std::uint64_t still_since_ = 0;  // and since which switch
   bool running_ = false;
   bool unwinding_ = false;  // fibers that have not ended are being destroyed
 };

@@ -154,12 +154,16 @@ class calibrator {
       if (std::exchange(first, false)) out_.outside_at_start = rms_outside(all.front());
       return all;
     };
-    out_.fit = least_squares(parameters, residuals, how);
+    try {
+      out_.fit = least_squares(parameters, residuals, how);
+    } catch (const fit_stopped&) {
+      throw interrupted();
+    }
     out_.outside = rms_outside(out_.fit.residuals);
     for (std::size_t i = 0; i < out_.costs.size(); ++i)
       out_.costs[i].value = std::llround(out_.fit.values[i]);
     for (std::size_t i : out_.fit.at_bound) out_.costs[i].at_bound = true;
-    if (options_.report_cells) {
+    if (options_.report_cells && !out_.fit.stopped) {
       reproduce_options all = options_.runs;
       all.scale = 1;
       for (std::string& s : sets_at(out_.fit.values)) all.sets.push_back(std::move(s));
@@ -200,7 +204,15 @@ class calibrator {
     std::vector<std::size_t> indices;
     for (const fit_point& point : points)
       for (const target& t : targets_) add_runs(runs, t, point, indices);
-    const std::vector<run_outcome>& outcomes = runs.run(options_.runs.pool);
+    pool_options pool = options_.runs.pool;
+    pool.progress = nullptr;
+    if (options_.fit_progress)
+      pool.progress = [this, n = static_cast<double>(points.size())](const pool_progress& p) {
+        options_.fit_progress((static_cast<double>(points_done_) + p.fraction * n) /
+                              static_cast<double>(most_points()));
+      };
+    const std::vector<run_outcome>& outcomes = runs.run(pool);
+    points_done_ += points.size();
     std::vector<std::vector<double>> out(points.size());
     auto next = indices.begin();
     for (std::vector<double>& residuals : out)
@@ -215,11 +227,17 @@ class calibrator {
     return out;
   }
 
+  /// With the start and every round.
+  [[nodiscard]] std::size_t most_points() const {
+    return 1 +
+           static_cast<std::size_t>(options_.max_rounds) * most_points_of_round(out_.costs.size());
+  }
+
   static engine::duration time_of(const target& t, const run_outcome& o) {
     if (!o.error.empty())
       throw std::runtime_error(
           fmt::format("{} {} at {}: {}", t.table->key, t.series->key, t.table->xs[t.x], o.error));
-    if (!o.result) throw interrupted();
+    if (!o.result) throw fit_stopped();
     const auto time = report::find_time(*o.result, t.table->time);
     if (!time) throw config_error(fmt::format("the workload reports no time '{}'", t.table->time));
     return *time;
@@ -231,6 +249,7 @@ class calibrator {
   const calibrate_options& options_;
   std::string placement_;
   std::vector<target> targets_;
+  std::size_t points_done_ = 0;
   calibration out_;
 };
 
@@ -266,6 +285,10 @@ std::string to_text(const calibration& c) {
       "root mean square distance of the cells shown from the interval of their published values: "
       "{:.2f}% at the start, {:.2f}% at the end ({} rounds, {} points)\n\n",
       c.outside_at_start, c.outside, c.fit.rounds, c.fit.evaluations);
+  if (c.fit.stopped)
+    out += fmt::format(
+        "interrupted in round {}: the best costs until then, which the fit had not settled\n\n",
+        c.fit.rounds + 1);
   report::table t({{"cost", report::align::left},
                    {"min"},
                    {"start"},
@@ -279,7 +302,7 @@ std::string to_text(const calibration& c) {
   out += t.to_text() + "\nFor the machine profile:\ncosts:\n" + profile_lines(c);
   if (!c.after.tables.empty())
     out += "\nCells shown (fitted) and not shown (predicted), at full size:\n" + to_text(c.after);
-  if (c.on_bound())
+  if (c.on_bound() && !c.fit.stopped)
     out += "\nfailed: a fitted cost lies on its bound; the bounds or the model are wrong\n";
   return out;
 }

@@ -25,6 +25,9 @@ struct calibrate_options {
   int max_rounds = 30;
   bool report_cells = true;  ///< run every cell once more, at full size, with the fitted costs
   std::function<void(const fit_round&)> watch;
+  /// Called now and then, one call at a time, from any thread: the share that the fit has done of
+  /// the most that it may do; it may end before. `runs.pool.progress` is about the cells after it.
+  std::function<void(double)> fit_progress;
 };
 
 struct calibrated_cost {
@@ -44,8 +47,8 @@ struct calibration {
   std::int64_t scale = 1;
   double outside_at_start = 0;  ///< root mean square distance from the intervals, percent
   double outside = 0;           ///< the same with the fitted costs
-  fit_result fit;
-  reproduction after;  ///< every cell with the fitted costs; empty if it was not asked for
+  fit_result fit;               ///< `stopped`: the costs are the best that were known then
+  reproduction after;           ///< every cell with the fitted costs; empty if it was not asked for
   [[nodiscard]] std::int64_t degrees_of_freedom() const {
     return static_cast<std::int64_t>(cells) - static_cast<std::int64_t>(costs.size());
   }
@@ -59,8 +62,9 @@ inline constexpr double middle_weight = 0.1;
 /// `middle_weight` times that from the middle. Series that correct another are not fitted. Costs
 /// are whole multiples of about a thousandth of their range. `table` is the catalogue's cost table.
 /// Throws config_error (no fitted cost, a fitted cost without bounds, no fitted cell), usage_error
-/// (an unknown cost, table or placement, an override of what the fit varies), interrupted, and
-/// std::runtime_error with the run's message when a run fails.
+/// (an unknown cost, table or placement, an override of what the fit varies), interrupted if it is
+/// stopped before the costs of the start are judged, and std::runtime_error with the run's message
+/// when a run fails.
 calibration calibrate(const published& paper, const loader& load, const runner& run,
                       const std::vector<registry::parameter>& table,
                       const calibrate_options& options);

@@ -124,7 +124,14 @@ planned plan_of(const std::string& file, const std::vector<std::string>& sets,
           "\n" + e.what());
     }
   };
-  return {file, item, run_with(item.over), run_with(item.against)};
+  const planned out{file, item, run_with(item.over), run_with(item.against)};
+  if (!item.over.empty() &&
+      runs.scenario_of(out.first).effective() == runs.scenario_of(out.second).effective())
+    throw config_error(scenario::to_line({item.where, "expect",
+                                          "'over' and 'against' of '" + item.name +
+                                              "' are the same run: the ratio is always 1"}) +
+                       "\n");
+  return out;
 }
 
 check_row evaluate(const planned& p, const std::vector<run_outcome>& outcomes) {

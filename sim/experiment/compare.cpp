@@ -93,8 +93,6 @@ report::table long_table(const comparison& c, std::size_t metric) {
   return out;
 }
 
-constexpr std::size_t most_shown = 24;
-
 /// The known paths that share the longest dotted prefix with `path`; all if none shares any.
 std::vector<std::string> relatives_of(std::string_view path,
                                       const std::vector<std::string>& known) {
@@ -108,37 +106,34 @@ std::vector<std::string> relatives_of(std::string_view path,
   return known;
 }
 
-/// Throws usage_error for what is no path of a number, before anything runs.
+/// Before anything runs.
 void require_metrics(const std::vector<std::string>& paths) {
   for (auto path = paths.begin(); path != paths.end(); ++path) {
-    const scenario::selector_info info = scenario::check_selector(*path);
-    if (!info.what) throw usage_error("--metric: " + info.error);
-    if (info.what == scenario::dimension::text)
-      throw usage_error(
-          fmt::format("--metric: '{}' is no number to compare; known: {}; `hvsim check` holds it "
-                      "to an 'equals'",
-                      *path, fmt::join(scenario::number_selector_roots(), ", ")));
+    const auto index = static_cast<std::size_t>(path - paths.begin());
+    if (const std::string error = metric_error(*path); !error.empty())
+      throw request_error(index, error);
     if (std::find(paths.begin(), path, *path) != path)
-      throw usage_error(fmt::format("--metric: '{}' twice", *path));
+      throw request_error(index, fmt::format("'{}' twice", *path));
   }
 }
 
-/// Throws usage_error if two cells differ in how their values are written alone.
+/// Throws request_error if two cells differ in how their values are written alone.
 void require_different(const batch& runs, const std::vector<std::size_t>& indices,
                        const std::vector<compared_cell>& cells) {
   std::map<std::vector<std::pair<std::string, std::string>>, std::size_t> seen;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const auto [first, fresh] = seen.emplace(runs.scenario_of(indices[i]).effective(), i);
     if (!fresh)
-      throw usage_error(fmt::format("--vary: '{}' and '{}' are the same run",
-                                    cell_name(cells[first->second].at), cell_name(cells[i].at)));
+      throw request_error(
+          {}, fmt::format("'{}' and '{}' are the same run", cell_name(cells[first->second].at),
+                          cell_name(cells[i].at)));
   }
 }
 
-/// As metric_at of one cell; 0 in a phase that only other cells have. What is wrong is the command
-/// line.
+/// As metric_at of one cell; 0 in a phase that only other cells have. What is wrong is the request.
 report::metric named_metric(const std::vector<std::vector<report::metric>>& cells, std::size_t cell,
-                            const std::string& path) {
+                            const std::vector<std::string>& paths, std::size_t index) {
+  const std::string& path = paths[index];
   if (report::find_metric(cells[cell], path) == nullptr)
     for (std::string_view family : {"count.", "breakdown.", "lock.", "exit."})
       for (const auto& other : cells)
@@ -147,11 +142,20 @@ report::metric named_metric(const std::vector<std::vector<report::metric>>& cell
   try {
     return metric_at(cells[cell], path);
   } catch (const config_error& e) {
-    throw usage_error(std::string("--metric: ") + e.what());
+    throw request_error(index, e.what());
   }
 }
 
 }  // namespace
+
+std::string metric_error(std::string_view path) {
+  const scenario::selector_info info = scenario::check_selector(path);
+  if (!info.what) return info.error;
+  if (info.what != scenario::dimension::text) return {};
+  return fmt::format(
+      "'{}' is no number to compare; known: {}; `hvsim check` holds it to an 'equals'", path,
+      fmt::join(scenario::number_selector_roots(), ", "));
+}
 
 bool comparison::complete() const {
   return std::none_of(cells.begin(), cells.end(), [](const auto& c) { return c.values.empty(); });
@@ -162,15 +166,17 @@ report::metric metric_at(const std::vector<report::metric>& all, std::string_vie
   if (const auto zero = zero_metric(all, path)) return *zero;
   std::vector<std::string> known;
   for (const auto& m : all) known.push_back(m.path);
-  throw config_error(scenario::with_known(fmt::format("the run has no metric '{}'", path), path,
-                                          relatives_of(path, known), most_shown));
+  constexpr std::size_t most_shown = 3;
+  throw config_error(scenario::with_suggestions(
+      fmt::format("the run has no metric '{}'", path),
+      scenario::nearest_words(path, relatives_of(path, known), most_shown)));
 }
 
 comparison compare(const compare_request& request, const loader& load, const runner& run) {
   require_metrics(request.metrics);
   std::vector<std::string> varied;
   for (const sweep_axis& axis : request.axes) varied.push_back(axis.key);
-  refuse_overwritten(request.sets, varied, "--vary");
+  refuse_overwritten(request.sets, varied, request.axes_from);
   batch runs(load, run);
   comparison out;
   out.axes = request.axes;
@@ -193,8 +199,8 @@ comparison compare(const compare_request& request, const loader& load, const run
     if (out.metrics.empty() && !all[i].empty()) out.metrics = usual_metrics(all[i]);
   }
   for (std::size_t i = 0; i < indices.size(); ++i)
-    for (const std::string& path : out.metrics)
-      if (!all[i].empty()) out.cells[i].values.push_back(named_metric(all, i, path));
+    for (std::size_t m = 0; m < out.metrics.size(); ++m)
+      if (!all[i].empty()) out.cells[i].values.push_back(named_metric(all, i, out.metrics, m));
   return out;
 }
 

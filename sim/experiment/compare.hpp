@@ -12,6 +12,8 @@
 
 #include "sim/experiment/batch.hpp"
 #include "sim/experiment/grid.hpp"
+#include "sim/experiment/source.hpp"
+#include "sim/report/json_source.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace hvsim::experiment {
@@ -22,6 +24,24 @@ struct compare_request {
   std::vector<sweep_axis> axes;      ///< applied after `sets`
   std::vector<std::string> metrics;  ///< paths of report::metrics; empty: every reported time
   pool_options pool;
+  std::string axes_from = "--vary";  ///< what gives `axes`, for messages
+};
+
+/// The axes, or one of the metrics, of a request cannot be.
+class request_error : public usage_error {
+ public:
+  /// `metric`: the index of the metric; absent: the axes.
+  request_error(std::optional<std::size_t> metric, const std::string& reason)
+      : usage_error((metric ? "--metric: " : "--vary: ") + reason),
+        metric_(metric),
+        reason_(reason) {}
+  [[nodiscard]] std::optional<std::size_t> metric() const { return metric_; }
+  /// what() without the option's name.
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+
+ private:
+  std::optional<std::size_t> metric_;
+  std::string reason_;
 };
 
 /// One cell with the chosen metrics, in the order of comparison::metrics. Empty values: the run
@@ -43,8 +63,9 @@ struct comparison {
 
 /// Runs every cell. A count, lock, exit or part is 0 where it can happen and did not, and where
 /// only other cells have it.
-/// Throws config_error (a scenario is wrong) and usage_error (an axis, two cells that are the same
-/// run, an override that an axis overwrites, an unknown metric with the nearest known).
+/// Throws config_error (a scenario is wrong), usage_error (an override that an axis overwrites) and
+/// request_error (an axis, two cells that are the same run, an unknown metric with the nearest
+/// known).
 comparison compare(const compare_request& request, const loader& load, const runner& run);
 
 /// A table for each metric. With two axes or more the first one runs along the columns, with the
@@ -54,8 +75,12 @@ std::string to_text(const comparison& c);
 std::string to_csv(const comparison& c);
 /// The document that --save writes and --baseline reads.
 nlohmann::ordered_json to_json(const comparison& c);
-/// Throws report::input_error.
-comparison comparison_from_json(const nlohmann::ordered_json& document);
+/// Throws report::input_error with everything that is wrong and where: holes, axes that come twice,
+/// cells that the axes do not make, metrics that are no selectors.
+comparison comparison_from_json(const report::json_source& source);
+
+/// Why `path` cannot be compared; empty if it looks like the path of a number.
+std::string metric_error(std::string_view path);
 
 /// One thing in which a comparison left its baseline.
 struct deviation {

@@ -66,7 +66,13 @@ class search {
     while (out.rounds < options_.max_rounds && step_ >= options_.last_step && cost_ > 0) {
       ++out.rounds;
       const double before = cost_;
-      round();
+      try {
+        round();
+      } catch (const fit_stopped&) {
+        --out.rounds;
+        out.stopped = true;
+        break;
+      }
       if (!(before - cost_ > options_.tolerance * before)) step_ /= 4;
       if (options_.watch) options_.watch({out.rounds, cost_, memory_.size(), step_});
     }
@@ -136,12 +142,21 @@ class search {
     std::vector<fit_point> candidates;
     for (double damping : {damping_ / 100, damping_ / 10, damping_, damping_ * 10, damping_ * 100})
       candidates.push_back(stepped(origin, m, damping));
-    const auto costs = ask(candidates);
+    const auto take_probes = [&] {
+      for (std::size_t i = 0; i < probes.size(); ++i) take(probes[i], answers[i]);
+    };
+    std::vector<std::vector<double>> costs;
+    try {
+      costs = ask(candidates);
+    } catch (const fit_stopped&) {
+      take_probes();
+      throw;
+    }
     static constexpr double factor[] = {0.01, 0.1, 1, 10, 100};
     double chosen = 10;
     for (std::size_t c = 0; c < candidates.size(); ++c)
       if (take(candidates[c], costs[c])) chosen = factor[c];
-    for (std::size_t i = 0; i < probes.size(); ++i) take(probes[i], answers[i]);
+    take_probes();
     damping_ = std::clamp(damping_ * chosen, 1e-9, 1e6);
   }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct fit_parameter {
 };
 
 using fit_point = std::vector<double>;
+
+/// Thrown by the function to end the search, which then returns the best of what it knows.
+class fit_stopped : public std::runtime_error {
+ public:
+  fit_stopped() : std::runtime_error("the fit was stopped") {}
+};
 
 /// The residuals of each point, in the order of the points; the sum of their squares is minimised.
 /// Each point is asked for once.
@@ -51,11 +58,17 @@ struct fit_result {
   double cost = 0;        ///< sum of squares at `values`
   std::size_t evaluations = 0;
   int rounds = 0;
+  bool stopped = false;               ///< the function threw fit_stopped
   std::vector<std::size_t> at_bound;  ///< parameters within 0.1 % of their range of a bound
 };
 
+/// Points that a round asks for at most, for that many parameters.
+constexpr std::size_t most_points_of_round(std::size_t parameters) {
+  return parameters + 5;
+}
+
 /// Throws std::invalid_argument if a range is empty or a start lies outside it. What `evaluate`
-/// throws passes through.
+/// throws passes through, and so does fit_stopped if the start is not known.
 fit_result least_squares(const std::vector<fit_parameter>& parameters,
                          const evaluate_points& evaluate, const fit_options& options = {});
 

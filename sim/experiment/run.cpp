@@ -23,7 +23,7 @@ namespace {
 /// Table memory is kept from run to run on each host thread: touching it first costs more than
 /// everything else in a small run.
 mmu::table_memory& host_thread_tables() {
-  thread_local mmu::table_memory tables(mmu::granule_4k);
+  thread_local mmu::table_memory tables(mmu::granule_4k, workloads::most_table_memory);
   return tables;
 }
 

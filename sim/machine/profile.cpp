@@ -121,14 +121,15 @@ struct tlb_row {
   std::uint32_t feature_table::*field;
   const char* default_value;
   const char* help;
+  double max;  // that mmu::tlb takes
 };
 
 constexpr std::array tlb_rows{
     tlb_row{"tlb_l1_entries", &feature_table::tlb_l1_entries, "48",
-            "entries of the first-level TLB, fully associative"},
+            "entries of the first-level TLB, fully associative", 254.0},
     tlb_row{"tlb_l2_entries", &feature_table::tlb_l2_entries, "1280",
-            "entries of the second-level TLB"},
-    tlb_row{"tlb_l2_ways", &feature_table::tlb_l2_ways, "5", "ways of the second-level TLB"},
+            "entries of the second-level TLB", 65535.0},
+    tlb_row{"tlb_l2_ways", &feature_table::tlb_l2_ways, "5", "ways of the second-level TLB", 255.0},
 };
 
 constexpr const char* cost_prefix = "machine.costs.";
@@ -191,7 +192,7 @@ std::vector<registry::parameter> topology_parameters() {
                      row.default_value,
                      row.help,
                      1.0,
-                     65536.0,
+                     row.max,
                      {}});
   return table;
 }

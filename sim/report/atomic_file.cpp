@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -64,6 +65,44 @@ bool names_open_file(const fs::path& path) {
 
 }  // namespace
 
+/// Temporary files that exist, by name, in memory that a signal handler may read.
+class unfinished_file {
+ public:
+  static constexpr std::size_t most = 16;
+
+  /// Forgets a name that is too long, or one too many: then the file stays after a hard end.
+  static unfinished_file* add(const fs::path& name) {
+    if (name.native().size() >= longest) return nullptr;
+    for (unfinished_file& f : all) {
+      if (f.taken_.exchange(true)) continue;
+      f.name_[name.native().copy(f.name_.data(), longest - 1)] = '\0';
+      f.set_.store(true);
+      return &f;
+    }
+    return nullptr;
+  }
+  void forget() {
+    set_.store(false);
+    taken_.store(false);
+  }
+  static void remove_all() {
+    for (const unfinished_file& f : all)
+      if (f.set_.load()) ::unlink(f.name_.data());
+  }
+
+ private:
+  static constexpr std::size_t longest = 4096;
+  static std::array<unfinished_file, most> all;
+  std::atomic<bool> taken_{false};
+  std::atomic<bool> set_{false};
+  std::array<char, longest> name_{};
+};
+constinit std::array<unfinished_file, unfinished_file::most> unfinished_file::all{};
+
+void remove_unfinished_files() {
+  unfinished_file::remove_all();
+}
+
 void require_writable(const fs::path& path) {
   if (path.empty()) throw output_error("a file's name is empty");
   const fs::file_status status = status_of(path);
@@ -97,16 +136,22 @@ atomic_file::atomic_file(fs::path path) : path_(std::move(path)) {
   }
   static std::atomic<unsigned> number{0};
   temporary_ += ".tmp" + std::to_string(::getpid()) + "." + std::to_string(number++);
+  unfinished_ = unfinished_file::add(temporary_);
   errno = 0;
   out_.open(temporary_, std::ios::binary | std::ios::in | std::ios::out | std::ios::trunc);
-  if (!out_) fail(last_error());
+  if (out_) return;
+  const std::error_code why = last_error();
+  if (unfinished_ != nullptr) unfinished_->forget();
+  fail(why);
 }
 
 atomic_file::~atomic_file() {
-  if (done_) return;
-  out_.close();
-  std::error_code ec;
-  fs::remove(temporary_, ec);
+  if (!done_) {
+    out_.close();
+    std::error_code ec;
+    fs::remove(temporary_, ec);
+  }
+  if (unfinished_ != nullptr) unfinished_->forget();
 }
 
 bool atomic_file::must_stay() const {

@@ -23,6 +23,12 @@ void require_writable(const std::filesystem::path& path);
 /// The same for files to be written into `folder`, which need not exist.
 void require_writable_folder(const std::filesystem::path& folder);
 
+/// Removes the temporary files of every atomic_file that exists now. For a signal handler that ends
+/// the program: calls only what is safe there.
+void remove_unfinished_files();
+
+class unfinished_file;
+
 /// A file that is written piece by piece under a temporary name and appears under its own with
 /// `commit`. Without it nothing stays. A device or pipe gets its content at `commit`. One thread.
 /// Everything but the destructor throws output_error.
@@ -48,6 +54,7 @@ class atomic_file {
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   std::fstream out_;
+  unfinished_file* unfinished_ = nullptr;
   std::ofstream target_;  ///< open if `path_` must stay what it is
   bool done_ = false;
 };

@@ -3,7 +3,6 @@
 
 #include <charconv>
 
-#include "sim/report/errors.hpp"
 #include "sim/report/fields.hpp"
 #include "sim/report/render.hpp"
 #include "sim/report/time_text.hpp"
@@ -74,13 +73,13 @@ json provenance_json(const provenance& p) {
 /// Reads typed members of one object and names the path of what is wrong.
 class reader {
  public:
-  reader(const json& node, std::string path) : node_(node), path_(std::move(path)) {
-    if (!node_.is_object()) throw input_error(place() + ": expected an object");
+  reader(const json& node, json_place at) : node_(node), at_(std::move(at)) {
+    if (!node_.is_object()) throw json_error(at_, "expected an object");
   }
 
   [[nodiscard]] std::string text(const char* key) const {
     const json& v = at(key);
-    if (!v.is_string()) throw input_error(place(key) + ": expected a string");
+    if (!v.is_string()) throw json_error(place(key), "expected a string");
     return v.get<std::string>();
   }
   [[nodiscard]] std::uint64_t count(const std::string& key) const {
@@ -97,21 +96,20 @@ class reader {
   }
   [[nodiscard]] double number(const char* key) const {
     const json& v = at(key);
-    if (!v.is_number()) throw input_error(place(key) + ": expected a number");
+    if (!v.is_number()) throw json_error(place(key), "expected a number");
     return v.get<double>();
   }
   [[nodiscard]] reader object(const char* key) const { return {at(key), place(key)}; }
   [[nodiscard]] const json& array(const char* key) const {
     const json& v = at(key);
-    if (!v.is_array()) throw input_error(place(key) + ": expected an array");
+    if (!v.is_array()) throw json_error(place(key), "expected an array");
     return v;
   }
   /// Calls f(reader) for each object of an array.
   template <class F>
   void each(const char* key, F f) const {
     const json& v = array(key);
-    for (std::size_t i = 0; i < v.size(); ++i)
-      f(reader(v[i], fmt::format("{}[{}]", place(key), i)));
+    for (std::size_t i = 0; i < v.size(); ++i) f(reader(v[i], place(key) / i));
   }
   [[nodiscard]] std::vector<named_count> counts() const {
     std::vector<named_count> out;
@@ -128,39 +126,36 @@ class reader {
     std::vector<reported_number> out;
     const auto it = node_.find(key);
     if (it == node_.end()) return out;
-    if (!it->is_object()) throw input_error(place(key) + ": expected an object");
+    if (!it->is_object()) throw json_error(place(key), "expected an object");
     for (const auto& [name, v] : it->items()) {
-      if (!v.is_number()) throw input_error(place(key) + "." + name + ": expected a number");
+      if (!v.is_number()) throw json_error(place(key) / name, "expected a number");
       out.push_back({name, v.get<double>()});
     }
     return out;
   }
   [[nodiscard]] const json& node() const { return node_; }
 
-  [[nodiscard]] std::string place(const std::string& key = {}) const {
-    if (key.empty()) return path_.empty() ? "result" : path_;
-    return path_.empty() ? key : path_ + "." + key;
-  }
+  [[nodiscard]] json_place place(const std::string& key) const { return at_ / key; }
 
  private:
   [[nodiscard]] const json& at(const std::string& key) const {
     const auto it = node_.find(key);
-    if (it == node_.end()) throw input_error(place(key) + ": missing");
+    if (it == node_.end()) throw json_error(place(key), "missing");
     return *it;
   }
-  static std::uint64_t count_of(const json& v, const std::string& where) {
+  static std::uint64_t count_of(const json& v, const json_place& where) {
     if (v.is_number_unsigned()) return v.get<std::uint64_t>();
     if (!v.is_number_integer() || v.get<std::int64_t>() < 0)
-      throw input_error(where + ": expected a count");
+      throw json_error(where, "expected a count");
     return v.get<std::uint64_t>();
   }
-  static engine::duration time_of(const json& v, const std::string& where) {
-    if (!v.is_number_integer()) throw input_error(where + ": expected integer picoseconds");
+  static engine::duration time_of(const json& v, const json_place& where) {
+    if (!v.is_number_integer()) throw json_error(where, "expected integer picoseconds");
     return engine::duration{v.get<std::int64_t>()};
   }
 
   const json& node_;
-  std::string path_;
+  json_place at_;
 };
 
 latency_summary summary_from(const reader& r) {
@@ -204,18 +199,19 @@ std::uint64_t fingerprint_from(const reader& r) {
   std::uint64_t out = 0;
   const char* end = text.data() + text.size();
   if (text.size() < 3 || text.compare(0, 2, "0x") != 0)
-    throw input_error("fingerprint: expected a hexadecimal string");
+    throw json_error(r.place("fingerprint"), "expected a hexadecimal string");
   const auto [at, ec] = std::from_chars(text.data() + 2, end, out, 16);
   if (ec != std::errc{} || at != end)
-    throw input_error("fingerprint: expected a hexadecimal string");
+    throw json_error(r.place("fingerprint"), "expected a hexadecimal string");
   return out;
 }
 
 void check_version(const reader& r) {
   const std::uint64_t version = r.count("schema_version");
   if (version != static_cast<std::uint64_t>(result_schema_version))
-    throw input_error(fmt::format("schema_version: {} is not known; this program reads version {}",
-                                  version, result_schema_version));
+    throw json_error(r.place("schema_version"),
+                     fmt::format("{} is not known; this program reads version {}", version,
+                                 result_schema_version));
 }
 
 }  // namespace
@@ -257,7 +253,7 @@ nlohmann::ordered_json to_json(const run_result& r) {
 }
 
 run_result from_json(const nlohmann::ordered_json& document) {
-  const reader doc(document, "");
+  const reader doc(document, json_place());
   check_version(doc);
   run_result r;
   r.name = doc.text("name");
@@ -265,7 +261,7 @@ run_result from_json(const nlohmann::ordered_json& document) {
   r.fingerprint = fingerprint_from(doc);
   const reader config = doc.object("config");
   for (const auto& [key, v] : config.node().items()) {
-    if (!v.is_string()) throw input_error(config.place(key) + ": expected a string");
+    if (!v.is_string()) throw json_error(config.place(key), "expected a string");
     r.config.emplace_back(key, v.get<std::string>());
   }
   const reader summary = doc.object("summary");
@@ -285,11 +281,19 @@ run_result from_json(const nlohmann::ordered_json& document) {
   doc.each("exits", [&](const reader& e) { r.exits.push_back(exit_from(e)); });
   r.fault_latency = summary_from(doc.object("fault_latency"));
   for (const json& line : doc.array("text")) {
-    if (!line.is_string()) throw input_error("text: expected strings");
+    if (!line.is_string()) throw json_error(doc.place("text"), "expected strings");
     r.text.push_back(line.get<std::string>());
   }
   r.source = provenance_from(doc.object("provenance"));
   return r;
+}
+
+run_result from_json(const json_source& source) {
+  try {
+    return from_json(source.document());
+  } catch (const json_error& e) {
+    source.refuse({e.problem()});
+  }
 }
 
 }  // namespace hvsim::report

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/json_source.hpp"
 #include "sim/report/result.hpp"
 
 namespace hvsim::report {
@@ -18,9 +19,11 @@ namespace hvsim::report {
 /// `provenance` and nowhere else.
 nlohmann::ordered_json to_json(const run_result& result);
 
-/// The result of a document that to_json wrote. Throws input_error naming the field that is
-/// missing or of another type, or the schema version that is not known.
+/// The result of a document that to_json wrote. Throws json_error for a field that is missing or of
+/// another type, or a schema version that is not known.
 run_result from_json(const nlohmann::ordered_json& document);
+/// The same, and the message of its input_error has the place in the file.
+run_result from_json(const json_source& source);
 
 /// The header of to_csv: "run,path,value,unit".
 std::string csv_header();

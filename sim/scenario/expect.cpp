@@ -73,6 +73,14 @@ value_or_error<quantity> read_quantity(const node& n, dimension what) {
   return {q, {}};
 }
 
+// What `--set` reads back as this value.
+std::string override_text(const registry::parameter& p, const registry::value& v) {
+  const std::string text = format_value(p.type, v);
+  const bool free_text =
+      p.type == registry::value_type::text || p.type == registry::value_type::choice;
+  return free_text ? quote_scalar(text) : text;
+}
+
 class item_reader {
  public:
   item_reader(const node& item, std::string path, const key_table& keys, sink& out)
@@ -94,6 +102,7 @@ class item_reader {
       complain(item_, "", "'over' and 'against' come together: one run divided by the other");
     if (!e_.over.empty() && !e_.ratio_to.empty())
       complain(item_, "", "'ratio_to' and 'over' exclude each other");
+    refuse_ratio_of_one();
     if (find(item_, "ratio_to") || find(item_, "over") || find(item_, "against"))
       what = dimension::ratio;
     e_.equals = number("equals", what);
@@ -144,6 +153,20 @@ class item_reader {
     return what;
   }
 
+  // Such an expectation guards nothing.
+  void refuse_ratio_of_one() {
+    if (!e_.ratio_to.empty() && e_.ratio_to == e_.what)
+      complain(*find(item_, "ratio_to"), "ratio_to", "'what' over itself is always 1");
+    const auto by_key = [](overrides list) {
+      std::sort(list.begin(), list.end());
+      return list;
+    };
+    if (!e_.over.empty() && by_key(e_.over) == by_key(e_.against))
+      complain(*find(item_, "against"), "against",
+               "the same changes as 'over': the ratio is always 1");
+  }
+
+  // Values that a table knows are written in one way, others as they are.
   overrides read_overrides(std::string_view key) {
     overrides result;
     const node* n = find(item_, key);
@@ -161,10 +184,12 @@ class item_reader {
         continue;
       }
       if (p != nullptr && p->type != registry::value_type::structure) {
-        if (auto value = convert(*p, v); !value) {
+        auto value = convert(*p, v);
+        if (!value)
           out_.add(v.where, path_ + "." + std::string(key) + "." + k.scalar, value.error);
-          continue;
-        }
+        else
+          result.emplace_back(k.scalar, override_text(*p, *value.value));
+        continue;
       }
       result.emplace_back(k.scalar, format_node(v));
     }

@@ -199,7 +199,12 @@ class reader {
     if (s_.values.has(p.key) || s_.structures.count(p.key) != 0 || failed_.count(p.key) != 0)
       return;
     if (text.empty()) {
-      out_.add(s_.where(p.key), p.key,
+      position where = s_.where(p.key);
+      // An override that chose the workload is what makes its keys missing.
+      if (const position type = s_.where("workload.type");
+          p.key.starts_with("workload.") && type.line == 0)
+        where = type;
+      out_.add(where, p.key,
                "required key is missing; expected " + describe(p.type) + " (" + p.help + ")");
       return;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML text to a checked scenario, or to every complaint about it at once.
 //
-// Nothing here throws on bad input, prints, or keeps state; call from any thread. Which keys exist,
-// their types, units, ranges and choices come from the catalogue's tables alone.
+// Nothing here throws on bad input or prints, and nothing but what streams gave is kept
+// (input.hpp); call from any thread. Which keys exist, their types, units, ranges and choices come
+// from the catalogue's tables alone.
 //
 // Who wins, weakest first: a parameter's default, the values of the kernel preset
 // (`hypervisor.kernel`), the machine profile, the file, `--set` from left to right.
@@ -38,8 +39,9 @@ struct parsed {
   explicit operator bool() const { return value.has_value(); }
 };
 
-/// Parses the scenario in `path`. `sets` are "dotted.key=value" strings applied after the file.
-/// `rules` come on top of `generic_rules()`.
+/// Parses the scenario in `path`. `sets` are "dotted.key=value" strings applied after the file;
+/// what is wrong because of one stands at {"--set", 0, its number from 1}. `rules` come on top of
+/// `generic_rules()`.
 parsed<scenario> parse_file(const std::string& path, const registry::catalogue& catalogue,
                             const std::vector<std::string>& sets = {},
                             const std::vector<rule>& rules = {});
@@ -62,7 +64,12 @@ parsed<machine_profile> parse_machine_file(const std::string& path,
 /// kinds (published tables). The same limits and refusals hold as for scenarios.
 parsed<registry::node> parse_tree(std::string_view text, const std::string& filename);
 
-/// The bytes of a file, or why they cannot be read (missing, directory, rights, more than `limit`).
+/// The keys at the top of a YAML text, each once, in spite of what is wrong elsewhere; none if the
+/// text is no mapping or no YAML.
+std::vector<std::string> top_keys(std::string_view text, const std::string& filename);
+
+/// The bytes of a file or stream ("-": standard input), or why they cannot be read (missing,
+/// directory, device, rights, more than `limit`).
 parsed<std::string> read_text(const std::string& path, std::size_t limit = max_file_bytes);
 
 /// Splits "dotted.key=value"; nullopt if there is no '=' or no key.

@@ -9,21 +9,23 @@ namespace {
 using registry::node;
 using registry::position;
 
-const position set_position{"--set", 0, 0};
+position set_position(std::size_t index) {
+  return {"--set", 0, static_cast<int>(index) + 1};
+}
 
-void relocate(node& n) {
-  n.where = set_position;
-  for (auto& item : n.items) relocate(item);
+void relocate(node& n, const position& where) {
+  n.where = where;
+  for (auto& item : n.items) relocate(item, where);
   for (auto& [key, value] : n.members) {
-    relocate(key);
-    relocate(value);
+    relocate(key, where);
+    relocate(value, where);
   }
 }
 
-node key_node(std::string_view name) {
+node key_node(std::string_view name, const position& where) {
   node n;
   n.scalar = name;
-  n.where = set_position;
+  n.where = where;
   return n;
 }
 
@@ -35,23 +37,26 @@ void expand_short_form(node& n, std::string_view parent) {
   node mapping;
   mapping.what = node::kind::mapping;
   mapping.where = n.where;
-  if (!long_key.empty() && !is_null(n)) mapping.members.emplace_back(key_node(long_key), n);
+  if (!long_key.empty() && !is_null(n))
+    mapping.members.emplace_back(key_node(long_key, n.where), n);
   n = std::move(mapping);
 }
 
-node& member(node& mapping, std::string_view name) {
+// The value under a key, and that of the key itself where it is new or `written` now.
+node& member(node& mapping, std::string_view name, const position& where, bool written) {
   for (auto& [key, value] : mapping.members)
     if (key.scalar == name) {
-      key.where = set_position;
+      if (written) key.where = where;
       return value;
     }
   node fresh;
-  fresh.where = set_position;
-  mapping.members.emplace_back(key_node(name), std::move(fresh));
+  fresh.where = where;
+  mapping.members.emplace_back(key_node(name, where), std::move(fresh));
   return mapping.members.back().second;
 }
 
 void apply(std::string_view key, node value, node& root, sink& out) {
+  const position where = value.where;
   node* at = &root;
   std::string_view parent;
   std::string_view rest = key;
@@ -59,15 +64,15 @@ void apply(std::string_view key, node value, node& root, sink& out) {
     auto dot = rest.find('.');
     std::string_view name = rest.substr(0, dot);
     if (name.empty()) {
-      out.add(set_position, std::string(key), "a part of the key is empty");
+      out.add(where, std::string(key), "a part of the key is empty");
       return;
     }
     if (at != &root) expand_short_form(*at, parent);
     if (!is_mapping(*at)) {
-      out.add(set_position, std::string(key), "--set cannot reach into a list; set all of it");
+      out.add(where, std::string(key), "cannot reach into a list; set all of it");
       return;
     }
-    at = &member(*at, name);
+    at = &member(*at, name, where, dot == std::string_view::npos);
     if (dot == std::string_view::npos) break;
     // Only the top-level machine and workload have a short form.
     parent = rest.data() == key.data() ? name : std::string_view();
@@ -85,26 +90,28 @@ std::optional<std::pair<std::string, std::string>> split_set(std::string_view te
 }
 
 void apply_sets(const std::vector<std::string>& sets, node& root, sink& out) {
-  for (const auto& text : sets) {
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const std::string& text = sets[i];
+    const position where = set_position(i);
     auto split = split_set(text);
     if (!split) {
-      out.add(set_position, {}, "'" + text + "' is not of the form dotted.key=value");
+      out.add(where, {}, "'" + text + "' is not of the form dotted.key=value");
       continue;
     }
     const auto& [key, value_text] = *split;
     constexpr std::size_t longest_key = 256;
     if (key.size() > longest_key) {
-      out.add(set_position, {}, "the key is longer than " + std::to_string(longest_key));
+      out.add(where, {}, "the key is longer than " + std::to_string(longest_key));
       continue;
     }
     sink problems;
     auto value = load_tree(value_text, "--set", problems);
     for (auto& d : problems.take()) {
-      out.add(set_position, key, d.message);
+      out.add(where, key, d.message);
       value.reset();
     }
     if (!value) continue;
-    relocate(*value);
+    relocate(*value, where);
     apply(key, std::move(*value), root, out);
   }
 }

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
-#include <system_error>
+
+#include "sim/scenario/input.hpp"
 
 namespace hvsim::scenario {
 namespace {
@@ -102,31 +100,19 @@ std::string_view line_of(std::string_view text, int line) {
 }
 
 std::optional<std::string> read_file(const std::string& path, sink& out, std::size_t limit) {
-  auto complain = [&](std::string message) {
-    out.unreadable = true;
-    out.add({path, 0, 0}, {}, std::move(message));
-    return std::nullopt;
-  };
-  std::error_code ec;
-  auto status = std::filesystem::status(path, ec);
-  if (status.type() == std::filesystem::file_type::not_found) return complain("no such file");
-  if (ec) return complain("cannot read: " + ec.message());
-  if (std::filesystem::is_directory(status)) return complain("is a directory; expected a file");
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                       &std::fclose);
-  if (!file) return complain("cannot read: " + std::generic_category().message(errno));
+  const bool standard_input = path == "-";
+  const std::string name = standard_input ? "<stdin>" : path;
   std::string text;
-  std::array<char, 65536> buffer{};
-  // One byte past the limit is enough to refuse the file.
-  while (text.size() <= limit) {
-    std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get());
-    text.append(buffer.data(), n);
-    if (n < buffer.size()) break;
+  try {
+    // One byte past the limit is enough to refuse the file.
+    text = standard_input ? read_standard_input(limit + 1) : read_bytes(path, limit + 1);
+  } catch (const unreadable& e) {
+    out.unreadable = true;
+    out.add({name, 0, 0}, {}, e.what());
+    return std::nullopt;
   }
-  if (std::ferror(file.get()) != 0)
-    return complain("cannot read: " + std::generic_category().message(errno));
   if (text.size() > limit) {
-    out.add({path, 1, 1}, {}, "the file is larger than " + std::to_string(limit) + " bytes");
+    out.add({name, 1, 1}, {}, "the file is larger than " + std::to_string(limit) + " bytes");
     return std::nullopt;
   }
   return text;

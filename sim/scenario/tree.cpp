@@ -314,6 +314,14 @@ parsed<node> parse_tree(std::string_view text, const std::string& filename) {
   return result;
 }
 
+std::vector<std::string> top_keys(std::string_view text, const std::string& filename) {
+  sink ignored;
+  std::vector<std::string> out;
+  if (const auto tree = load_tree(text, filename, ignored))
+    for (const auto& [key, value] : tree->members) out.push_back(key.scalar);
+  return out;
+}
+
 parsed<std::string> read_text(const std::string& path, std::size_t limit) {
   sink out;
   parsed<std::string> result;

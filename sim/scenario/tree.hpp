@@ -27,7 +27,8 @@ class sink {
   std::size_t dropped_ = 0;
 };
 
-/// The bytes of `path`, or nullopt after a complaint (missing, directory, rights, too large).
+/// The bytes of `path` ("-": standard input), or nullopt after a complaint (missing, directory,
+/// device, rights, too large).
 std::optional<std::string> read_file(const std::string& path, sink& out,
                                      std::size_t limit = max_file_bytes);
 

@@ -178,6 +178,8 @@ value_or_error<std::int64_t> parse_with_unit(std::string_view text, registry::va
             "expected a " + std::string(f.noun) + " such as " + std::string(f.example) + "; got " +
                 shown(text)};
   }
+  if (number.size() > 1 && number[0] == '0' && is_digit(number[1]))
+    return {{}, shown(text) + " starts with a 0: write the number without it"};
   d = {};
   std::string too_large = shown(text) + " is too large: the largest " + std::string(f.noun) +
                           " is about " +

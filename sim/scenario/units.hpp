@@ -59,6 +59,14 @@ std::string_view name_of(registry::value_type type);
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
+/// At most `most` candidates by edit distance from `word`, however far, ties in the given order.
+std::vector<std::string> nearest_words(std::string_view word,
+                                       const std::vector<std::string>& candidates,
+                                       std::size_t most);
+
+/// "message; did you mean 'x', 'y' or 'z'?"; the message alone without words.
+std::string with_suggestions(std::string message, const std::vector<std::string>& words);
+
 /// `message` with one more remark behind it: after "; ", or a blank where it ends in a question.
 std::string with_remark(std::string message, std::string_view remark);
 

@@ -157,28 +157,34 @@ value_or_error<value> parse_value(const parameter& p, std::string_view text) {
   return {value{std::string(text)}, {}};
 }
 
+namespace {
+
+constexpr std::size_t longest_word = 64;
+
+// Damerau-Levenshtein distance in its restricted form: a swap of neighbours is one slip.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  std::iota(d[0].begin(), d[0].end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t same = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + same});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest = 64;
-  if (word.empty() || word.size() > longest) return std::nullopt;
-  // Damerau-Levenshtein distance in its restricted form: a swap of neighbours is one slip.
-  auto distance = [&](std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-    std::iota(d[0].begin(), d[0].end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i)
-      for (std::size_t j = 1; j <= b.size(); ++j) {
-        std::size_t same = a[i - 1] == b[j - 1] ? 0 : 1;
-        d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + same});
-        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-          d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    return d[a.size()][b.size()];
-  };
+  if (word.empty() || word.size() > longest_word) return std::nullopt;
   std::optional<std::string> best;
   std::size_t best_distance = 0;
   for (const auto& c : candidates) {
-    if (c.size() > longest) continue;
+    if (c.size() > longest_word) continue;
     std::size_t limit = std::max<std::size_t>(1, std::max(word.size(), c.size()) / 3);
     std::size_t d = distance(word, c);
     // The same beginning is a likely slip too: vcpu_cnt for vcpus.
@@ -194,11 +200,33 @@ std::optional<std::string> nearest(std::string_view word,
   return best;
 }
 
+std::vector<std::string> nearest_words(std::string_view word,
+                                       const std::vector<std::string>& candidates,
+                                       std::size_t most) {
+  std::vector<std::pair<std::size_t, std::size_t>> order;  // distance and index
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    order.emplace_back(distance(word.substr(0, 2 * longest_word), candidates[i]), i);
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+    out.push_back(candidates[order[i].second]);
+  return out;
+}
+
 std::string with_remark(std::string message, std::string_view remark) {
   if (remark.empty()) return message;
   message += message.ends_with('?') ? " " : "; ";
   message += remark;
   return message;
+}
+
+std::string with_suggestions(std::string message, const std::vector<std::string>& words) {
+  std::string list;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i != 0) list += i + 1 == words.size() ? " or " : ", ";
+    list += "'" + words[i] + "'";
+  }
+  return list.empty() ? message : with_remark(std::move(message), "did you mean " + list + "?");
 }
 
 std::string with_known(std::string message, std::string_view word,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/calibrate.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -151,4 +153,37 @@ TEST_CASE("what cannot be fitted is refused", "[experiment]") {
   options.runs.tables = {};
   options.runs.sets = {"machine.costs.hold=3ns"};
   CHECK_THROWS_AS(made(100'000, options), usage_error);
+}
+
+TEST_CASE("a fit that is interrupted keeps the best costs and says so", "[experiment]") {
+  std::atomic<bool> stop{false};
+  int rounds = 0;
+  calibrate_options options;
+  options.runs.pool.stop = &stop;
+  options.watch = [&](const fit_round&) { stop = ++rounds == 2; };
+  const calibration c = made(100'000, options);
+  CHECK(c.fit.stopped);
+  CHECK(c.fit.rounds == 2);
+  CHECK(c.outside < c.outside_at_start);
+  CHECK(c.after.tables.empty());
+  CHECK_THAT(to_text(c), Contains("interrupted in round 3") && Contains("For the machine profile"));
+  // Before the start is judged there is nothing to keep.
+  CHECK_THROWS_AS(made(100'000, options), interrupted);
+}
+
+TEST_CASE("the progress of a fit goes up to at most 1", "[experiment]") {
+  std::vector<double> shares;
+  calibrate_options options;
+  options.fit_progress = [&](double share) { shares.push_back(share); };
+  bool cells = false;
+  options.runs.pool.progress = [&](const pool_progress&) { cells = true; };
+  (void)made(100'000, options);
+  REQUIRE(shares.size() > 10);
+  CHECK(std::is_sorted(shares.begin(), shares.end()));
+  CHECK(shares.back() <= 1);
+  CHECK(cells);
+  options.max_rounds = 1;
+  shares.clear();
+  (void)made(100'000, options);
+  CHECK(shares.back() > 0.7);  // the start and the whole round; a candidate may come twice
 }

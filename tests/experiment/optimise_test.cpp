@@ -90,3 +90,33 @@ TEST_CASE("the search is the same each time and refuses a start outside", "[expe
   CHECK_THROWS_AS(least_squares({{"x", 5, 0, 1}}, each(rosenbrock)), std::invalid_argument);
   CHECK_THROWS_AS(least_squares({{"x", 1, 1, 1}}, each(rosenbrock)), std::invalid_argument);
 }
+
+TEST_CASE("a search that is stopped returns the best of what it knows", "[experiment]") {
+  // One parameter: the start, a probe, then candidates, so that the third question is cut off.
+  int questions = 0;
+  const auto stops_at = [&](int last) {
+    return [&questions, last](const std::vector<fit_point>& points) {
+      if (++questions == last) throw fit_stopped();
+      std::vector<std::vector<double>> out;
+      for (const fit_point& p : points) out.push_back({p[0] - 10});
+      return out;
+    };
+  };
+  const std::vector<fit_parameter> one{{"x", 4, 0, 20}};
+  const fit_result cut = least_squares(one, stops_at(3), {});
+  CHECK(cut.stopped);
+  CHECK(cut.rounds == 0);
+  // The probe stands 2 % of the range beside the start, which is nearer to 10.
+  CHECK(cut.values[0] == Approx(4.4));
+  CHECK(cut.residuals[0] == Approx(-5.6));
+  CHECK(cut.cost < cut.start_cost);
+  questions = 0;
+  const fit_result later = least_squares(one, stops_at(5), {});
+  CHECK(later.stopped);
+  CHECK(later.rounds == 1);
+  CHECK(later.values[0] == Approx(10).epsilon(0.01));
+  questions = 0;
+  CHECK_THROWS_AS(least_squares(one, stops_at(1), {}), fit_stopped);
+  questions = 0;
+  CHECK_FALSE(least_squares(one, stops_at(1000), {}).stopped);
+}

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/experiment/catalogue.hpp"
+#include "sim/experiment/run.hpp"
 #include "sim/scenario/parse.hpp"
 #include "tests/hypervisor/simulate.hpp"
 
@@ -15,8 +16,9 @@ namespace {
 
 scenario::parsed<scenario::scenario> with(const std::vector<std::string>& sets) {
   return scenario::parse_text(
-      "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: dirty_log_perf_test\n", "s.yaml",
-      simulate::catalogue(), sets, experiment::builtin_rules());
+      "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nworkload: {type: dirty_log_perf_test, "
+      "bytes_per_vcpu: 2MiB}\n",
+      "s.yaml", simulate::catalogue(), sets, experiment::builtin_rules());
 }
 
 void refused(const std::vector<std::string>& sets, const std::string& key,
@@ -72,4 +74,26 @@ TEST_CASE("CPUs that vCPUs share exist, and are shared by one VM of the host's k
   refused({"host.background=1"}, "host.background", "background tasks need host.cpus");
   CHECK(with({"vm.vcpus=4", "host.cpus=2", "vm.placement=list", "vm.cores=[3, 5]"}));
   refused({"vm.vcpus=4", "host.cpus=3", "vm.placement=list", "vm.cores=[3, 5]"}, "vm.cores", "");
+}
+
+TEST_CASE("memory that is no whole pages is one complaint", "[experiment]") {
+  refused({"workload.bytes_per_vcpu=5000B"}, "workload.bytes_per_vcpu", "multiple of 4KiB");
+  refused({"workload.bytes_per_vcpu=8KiB", "workload.memslots=3"}, "workload.memslots",
+          "cannot be cut into 3");
+}
+
+TEST_CASE("the table's range of a TLB is what a TLB takes", "[experiment]") {
+  CHECK(with({"machine.features.tlb_l1_entries=254"}));
+  refused({"machine.features.tlb_l1_entries=255"}, "machine.features.tlb_l1_entries",
+          "must be between 1 and 254");
+  refused({"machine.features.tlb_l2_entries=65536", "machine.features.tlb_l2_ways=1"},
+          "machine.features.tlb_l2_entries", "must be between 1 and 65535");
+  refused({"machine.features.tlb_l2_entries=256", "machine.features.tlb_l2_ways=256"},
+          "machine.features.tlb_l2_ways", "must be between 1 and 255");
+  // The largest of each runs.
+  const auto largest =
+      with({"machine.features.tlb_l1_entries=254", "machine.features.tlb_l2_entries=65280",
+            "machine.features.tlb_l2_ways=255"});
+  REQUIRE(largest);
+  CHECK(experiment::run(*largest.value).faults > 0);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "sample.hpp"
@@ -85,5 +86,23 @@ TEST_CASE("a document that is not ours is refused with its place", "[report]") {
   changed = document;
   changed["fingerprint"] = "0x12g";
   CHECK(error_of(changed) == "fingerprint: expected a hexadecimal string");
-  CHECK(error_of(json::array()) == "result: expected an object");
+  CHECK(error_of(json::array()) == "document: expected an object");
+}
+
+TEST_CASE("a stored result that is wrong is refused at its line and column", "[report]") {
+  json document = report::to_json(test::sample_result());
+  document["locks"][1]["contended"] = -3;
+  const std::string text = document.dump(2);
+  // Counted by hand from the text itself: the value stands behind its key.
+  const auto at = text.find("-3");
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const auto column = at - text.rfind('\n', at);
+  try {
+    report::from_json(report::json_source("r.json", text));
+    FAIL("accepted");
+  } catch (const report::input_error& e) {
+    CHECK(e.what() == "r.json:" + std::to_string(line) + ":" + std::to_string(column) +
+                          ": error: locks[1].contended: expected a count\n");
+  }
 }

@@ -27,8 +27,10 @@ TEST_CASE("sizes are exact powers of 1024", "[scenario][units]") {
     CHECK(*v.value == r.expected);
   }
   for (const char* bad :
-       {"", "B", "4", "1.", ".5KiB", "1..5KiB", "4GB", "4kib", "0.3B", "1.1KiB", "-1KiB", "+1KiB",
-        "1e3KiB", "8388608TiB", "99999999999999999999B", "4ns", "4GiBx", "0x10KiB"}) {
+       {"",       "B",      "4",      "1.",      ".5KiB",      "1..5KiB",
+        "4GB",    "4kib",   "0.3B",   "1.1KiB",  "-1KiB",      "+1KiB",
+        "1e3KiB", "010KiB", "00",     "00.5KiB", "8388608TiB", "99999999999999999999B",
+        "4ns",    "4GiBx",  "0x10KiB"}) {
     INFO(bad);
     auto v = parse_size(bad);
     CHECK_FALSE(v);
@@ -45,7 +47,8 @@ TEST_CASE("times are exact picoseconds", "[scenario][units]") {
     REQUIRE(v);
     CHECK(*v.value == r.expected);
   }
-  for (const char* bad : {"1", "0.5ps", "0.0001ns", "9223373s", "1min", "1NS", "4KiB", "ns"}) {
+  for (const char* bad :
+       {"1", "0.5ps", "010ns", "0.0001ns", "9223373s", "1min", "1NS", "4KiB", "ns"}) {
     INFO(bad);
     CHECK_FALSE(parse_time(bad));
   }
@@ -118,4 +121,14 @@ TEST_CASE("slips are recognised, strangers are not", "[scenario][units]") {
   CHECK(nearest("vcpu_cnt", known) == "vcpus");
   CHECK_FALSE(nearest("bandwidth", known));
   CHECK_FALSE(nearest("", known));
+}
+
+TEST_CASE("the nearest words are given however far they are", "[scenario]") {
+  const std::vector<std::string> known{"alpha", "beta", "gamma", "betas"};
+  CHECK(nearest_words("beat", known, 2) == std::vector<std::string>{"beta", "betas"});
+  CHECK(nearest_words("x", known, 1) == std::vector<std::string>{"beta"});
+  CHECK(nearest_words("x", known, 9).size() == 4);
+  CHECK(with_suggestions("no 'x'", {}) == "no 'x'");
+  CHECK(with_suggestions("no 'x'", {"a"}) == "no 'x'; did you mean 'a'?");
+  CHECK(with_suggestions("no 'x'", {"a", "b", "c"}) == "no 'x'; did you mean 'a', 'b' or 'c'?");
 }

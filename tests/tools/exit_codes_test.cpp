@@ -64,6 +64,69 @@ TEST_CASE("what is wrong in a file ends in 78, a miss in 1", "[tools]") {
     check_code(std::string(command) + " " + bad_trace, 65, "expected the header");
 }
 
+TEST_CASE("what is wrong in a baseline is said of the baseline", "[tools]") {
+  const test::scratch dir;
+  const std::string file = dir.file("s.yaml", small_scenario());
+  REQUIRE(test::hvsim("compare " + file + " --vary vm.vcpus=1,2 --metric faults --save " +
+                      dir.at("good.json"))
+              .code == 0);
+  const std::string good = test::content_of(dir.at("good.json"));
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    return dir.file("bad.json", text);
+  };
+  // Lines of what --save writes: an axis' key stands on line 7, its first value on line 9.
+  const std::string compare = "compare " + file + " --baseline ";
+  check_code(compare + changed("vm.vcpus", "vm.vcpuz"), 65,
+             "bad.json:9:9: error: vm.vcpuz: unknown key 'vcpuz'; did you mean 'vcpus'?");
+  check_code(compare + changed("\"2\"", "\"x\""), 65,
+             "bad.json:10:9: error: vm.vcpus: expected a whole number; got 'x'");
+  check_code(compare + changed("\"2\"", "\"0x1\""), 65, "bad.json:5:11: error: axes: ");
+  check_code(compare + changed("\"faults\"", "\"fop\""), 65,
+             "bad.json:15:5: error: metrics[0]: unknown selector 'fop'");
+  check_code(compare + changed("\"faults\"", "\"time.none\""), 65,
+             "bad.json:15:5: error: metrics[0]: the run has no metric 'time.none'; did you mean");
+  check_code(compare + changed("\"axes\": [", "\"axes\": {"), 65, ": error: not JSON: ");
+  check_code(compare + dir.at("good.json") + " --set vm.vcpus=4", 2, "good.json gives 'vm.vcpus'");
+  // What the command line asks for is its own.
+  check_code(compare + dir.at("good.json") + " --metric time.none", 2, "--metric: the run has no");
+  check_code(compare + dir.at("good.json") + " --vary vm.vcpuz=1", 2, "--vary: error: vm.vcpuz");
+  check_code(compare + dir.at("good.json") + " --save " + dir.at("good.json"), 2,
+             "--save would overwrite");
+}
+
+TEST_CASE("a run that no computer holds is refused, and validate only warns", "[tools]") {
+  // Sixteen TiB in pages of 4 KiB have 32 GiB of tables.
+  const std::string huge =
+      " published/scenarios/stage2-parallel-faults --set vm.vcpus=16 "
+      "--set workload.bytes_per_vcpu=1TiB --set workload.backing=anonymous";
+  check_code("run" + huge, 2, "--set: error: workload.bytes_per_vcpu: a run would hold 32.0 GiB");
+  check_code("validate" + huge, 0, "workload.bytes_per_vcpu: a run would hold 32.0 GiB");
+  check_code("run --print-config" + huge, 0, "bytes_per_vcpu: 1TiB");
+}
+
+TEST_CASE("a machine profile that is wrong is no scenario", "[tools]") {
+  const test::scratch dir;
+  const std::string unit = test::content_of(HVSIM_SOURCE_DIR "/configs/machines/unit.yaml");
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = unit;
+    REQUIRE(text.find(from) != std::string::npos);
+    return dir.file("m.yaml", text.replace(text.find(from), from.size(), to));
+  };
+  check_code("validate " + dir.file("m.yaml", unit), 0, "m.yaml: ok");
+  check_code("validate " + changed("\ncosts:", "\ncost:"), 78, "did you mean 'costs'?");
+  check_code("validate " + changed("\ntopology:", "\ntopologie:"), 78, "did you mean 'topology'?");
+  check_code("validate " + dir.file("m.yaml", unit + "machine: again\n"), 78,
+             "duplicate key 'machine'");
+  for (const auto& [from, to] :
+       {std::pair{"\ncosts:", "\ncost:"}, {"\ntopology:", "\nvm: 1\ntopology:"}}) {
+    const test::ended e = test::hvsim("validate " + changed(from, to));
+    CHECK_THAT(e.err, !Contains("workload"));
+  }
+}
+
 TEST_CASE("what is wrong on the command line ends in 2", "[tools]") {
   const std::string zipf = "examples/zipf";
   for (const char* command : {"run", "check", "compare", "validate"}) {
@@ -95,6 +158,36 @@ TEST_CASE("what is wrong on the command line ends in 2", "[tools]") {
   check_code(reproduce + "--table none", 2, "unknown table 'none'");
   check_code(reproduce + "--set vm.vcpus=3", 2, "gives 'vm.vcpus' values of its own");
   check_code(reproduce + "--set vm.vcpu=3", 2, "--set: error");
+}
+
+TEST_CASE("an override that a sweep brings in is blamed on it", "[tools]") {
+  const test::scratch dir;
+  const std::string file = dir.file("s.yaml", small_scenario());
+  const std::string vary = "compare examples/zipf --vary workload.type=trace";
+  check_code(vary, 78, "--vary: error: workload.file: required key is missing");
+  check_code("run " + file + " --set workload.type=trace --seed 2", 78,
+             "--set: error: workload.file: required key is missing");
+  // The other override is not to blame.
+  check_code("run examples/zipf --set vm.vcpus=500 --seed 3", 2, "--set: error: vm.vcpus");
+  check_code("run examples/zipf --set vm.vcpus=2 --seed x", 2, "--seed: error: seed");
+  // What the file lacks is the file's fault, whatever is set beside it.
+  const std::string lacking =
+      dir.file("lacking.yaml", "schema_version: 1\nmachine: unit\nworkload: {type: trace}\n");
+  check_code("run " + lacking + " --set workload.memory=8MiB", 78,
+             "lacking.yaml:3:1: error: workload.file: required key is missing");
+}
+
+TEST_CASE("help names every built-in comparison", "[tools]") {
+  const test::ended e = test::hvsim("reproduce --help");
+  std::size_t known = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(HVSIM_SOURCE_DIR "/configs/published")) {
+    if (entry.path().extension() != ".yaml") continue;
+    INFO(e.out);
+    CHECK_THAT(e.out, Contains(entry.path().stem().string()));
+    ++known;
+  }
+  CHECK(known >= 5);
 }
 
 TEST_CASE("names of built-in files work wherever files do", "[tools]") {

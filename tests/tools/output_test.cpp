@@ -59,11 +59,46 @@ TEST_CASE("standard output that takes nothing is an output error", "[tools]") {
   const test::scratch dir;
   const std::string run = dir.file("run.yaml", test::small_scenario());
   const std::vector<std::string> commands = {
-      "run " + run,      "list presets",       "version", "validate " + run, "schema",
-      "completion bash", "check examples/zipf"};
+      "run " + run,      "list presets",        "version", "validate " + run, "schema",
+      "completion bash", "check examples/zipf", "--help",  "run --help"};
   for (const char* where : {" >&-", " >/dev/full"})
     for (const std::string& command : commands) {
       INFO(command + where);
       CHECK(test::hvsim(command + where).code == 74);
     }
+}
+
+TEST_CASE("outputs that are in each other's way are a usage error, and nothing runs", "[tools]") {
+  const test::scratch dir;
+  const std::string run = dir.file("x.yaml", test::small_scenario());
+  const std::string out = dir.at("o");
+  const std::string odd = dir.at("./p/../o");
+  for (const std::string& ftrace : {out + "/x.json", out + "/x.csv", out + "/x.txt", out,
+                                    out + "/x.json/below", odd + "/x.json"}) {
+    const test::ended e = test::hvsim("run " + run + " --ftrace " + ftrace + " -o " + out);
+    INFO(ftrace << "\n" << e.err);
+    CHECK(e.code == 2);
+    CHECK(e.out.empty());
+    CHECK_THAT(e.err, Contains("in each other's way") && Contains("--ftrace") && Contains("-o"));
+  }
+  CHECK_FALSE(fs::exists(out));
+  CHECK(test::hvsim("run " + run + " --ftrace " + out + "/x.ft -o " + out).code == 0);
+  for (const char* name : {"x.ft", "x.json", "x.csv", "x.txt"}) CHECK(fs::exists(out + "/" + name));
+}
+
+TEST_CASE("outputs never replace the trace or the profile of a run", "[tools]") {
+  const test::scratch dir;
+  const std::string trace = dir.file("t.txt", "# hvsim-trace 1\n0 0 W mem:0 8\n");
+  dir.file("m.yaml", test::content_of(HVSIM_SOURCE_DIR "/configs/machines/unit.yaml"));
+  const std::string run = dir.file(
+      "t.yaml",
+      "schema_version: 1\nmachine: m.yaml\nworkload: {type: trace, file: t.txt, memory: 4MiB}\n");
+  for (const std::string& options : {" -o " + dir.path().string(), " --ftrace " + dir.at("t.txt"),
+                                     " --ftrace " + dir.at("m.yaml"), " --ftrace " + run}) {
+    const test::ended e = test::hvsim("run " + run + options);
+    INFO(options << "\n" << e.err);
+    CHECK(e.code == 2);
+    CHECK_THAT(e.err, Contains("would overwrite"));
+  }
+  CHECK(test::content_of(trace).starts_with("# hvsim-trace 1"));
 }

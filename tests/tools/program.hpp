@@ -2,11 +2,11 @@
 // The built program, as a user calls it.
 #pragma once
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <string>
 
@@ -21,14 +21,15 @@ struct ended {
   double seconds = 0;
 };
 
-/// Runs a command by bash, from the top of the repository. With `interrupt_after`, sends SIGINT to
-/// it after that many seconds; `seconds` then counts from the signal.
-inline ended shell(const std::string& line, double interrupt_after = 0) {
+/// Runs a command by bash, from the top of the repository. With `interrupt_after`, sends `signal`
+/// to it after that many seconds; `seconds` then counts from the signal.
+inline ended shell(const std::string& line, double interrupt_after = 0, int signal = SIGINT) {
   const scratch dir;
   const std::string command = "cd '" HVSIM_SOURCE_DIR "' && " + line;
   const pid_t child = ::fork();
   if (child == 0) {
     ::setsid();  // no terminal stops it
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
     if (std::freopen("/dev/null", "r", stdin) == nullptr ||
         std::freopen(dir.at("out").c_str(), "w", stdout) == nullptr ||
         std::freopen(dir.at("err").c_str(), "w", stderr) == nullptr)
@@ -38,7 +39,7 @@ inline ended shell(const std::string& line, double interrupt_after = 0) {
   }
   if (interrupt_after > 0) {
     ::usleep(static_cast<useconds_t>(interrupt_after * 1e6));
-    ::kill(child, SIGINT);
+    ::kill(child, signal);
   }
   const auto start = std::chrono::steady_clock::now();
   int status = 0;
@@ -52,8 +53,8 @@ inline ended shell(const std::string& line, double interrupt_after = 0) {
 }
 
 /// Runs "hvsim ARGUMENTS" as shell does.
-inline ended hvsim(const std::string& arguments, double interrupt_after = 0) {
-  return shell("exec '" HVSIM_PROGRAM "' " + arguments, interrupt_after);
+inline ended hvsim(const std::string& arguments, double interrupt_after = 0, int signal = SIGINT) {
+  return shell("exec '" HVSIM_PROGRAM "' " + arguments, interrupt_after, signal);
 }
 
 /// A scenario that runs in a moment, with `more` behind it.

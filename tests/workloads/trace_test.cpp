@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces in hvsim's own format.
+#include "guest_workloads/trace_file.hpp"
 #include "guest_workloads/trace_format.hpp"
 #include "sim/experiment/source.hpp"
 #include "sim/report/errors.hpp"
 #include "streams.hpp"
 
 using namespace hvsim;
+using Catch::Matchers::Contains;
 using workloads::trace_kind;
 using workloads::trace_space;
 
@@ -51,12 +53,27 @@ TEST_CASE("lines of a trace", "[trace]") {
     CHECK_FALSE(line(nothing).value);
     CHECK(line(nothing).error.empty());
   }
-  const std::vector<std::pair<const char*, int>> wrong{
-      {"4 0 R mem:0 8", 1},    {"-1 0 R mem:0 8", 1},   {"0 120 R mem:0 8", 3},
-      {"0 -5ns R mem:0 8", 3}, {"0 0 Q mem:0 8", 5},    {"0 0 R 0x10 8", 7},
-      {"0 0 R pa:0x10 8", 7},  {"0 0 R mem:zz 8", 7},   {"0 0 R mem:0", 12},
-      {"0 0 R mem:0 0", 13},   {"0 0 R mem:0 8 9", 15}, {"log", 4},
-      {"log on", 5},           {"barrier 3", 9},        {"0 0 R mem:0 18446744073709551616", 13}};
+  const std::vector<std::pair<const char*, int>> wrong{{"4 0 R mem:0 8", 1},
+                                                       {"-1 0 R mem:0 8", 1},
+                                                       {"0 120 R mem:0 8", 3},
+                                                       {"0 -5ns R mem:0 8", 3},
+                                                       {"0 0 Q mem:0 8", 5},
+                                                       {"0 0 R 0x10 8", 7},
+                                                       {"0 0 R pa:0x10 8", 7},
+                                                       {"0 0 R mem:zz 8", 7},
+                                                       {"0 0 R mem:0", 12},
+                                                       {"0 0 R mem:0 0", 13},
+                                                       {"0 0 R mem:0 8 9", 15},
+                                                       {"log", 4},
+                                                       {"log on", 5},
+                                                       {"barrier 3", 9},
+                                                       {"0 0 R mem:0 18446744073709551616", 13},
+                                                       {"00 0 R mem:0 8", 1},
+                                                       {"01 0 R mem:0 8", 1},
+                                                       {"0 00 R mem:0 8", 3},
+                                                       {"0 010ns R mem:0 8", 3},
+                                                       {"0 0 R mem:010 8", 7},
+                                                       {"0 0 R mem:0 08", 13}};
   for (const auto& [text, column] : wrong) {
     INFO(text);
     CHECK_FALSE(line(text).value);
@@ -119,6 +136,22 @@ TEST_CASE("an access that crosses pages becomes one for each", "[trace]") {
     if (kind.starts_with("action [test")) faults += value;
   CHECK(faults == 7);
   CHECK(test::count_of(r, "trace", "event mark_dirty") >= 7);
+}
+
+TEST_CASE("an access of more pages than can be mapped is refused at its size", "[trace]") {
+  const test::scratch folder;
+  workloads::trace_guest guest;
+  guest.test_va = engine::gva{0xc0000000};
+  guest.test_size = engine::mebibytes(4);
+  guest.most_pages = 16;
+  const auto read = [&](const std::string& line) {
+    const std::string path = folder.file("t.trace", "# hvsim-trace 1\n" + line + "\n");
+    return workloads::trace_file(path, workloads::trace_format::hvsim, guest).accesses();
+  };
+  CHECK(read("0 0 W mem:0 65536") == 16);
+  CHECK_THROWS_WITH(read("0 0 W mem:0   65537"),
+                    Contains("t.trace:2:15: error: an access of 65537B touches 17 pages") &&
+                        Contains("workload.backing"));
 }
 
 TEST_CASE("a barrier lets the slowest catch up", "[trace]") {
