@@ -189,7 +189,7 @@ void task_port::kick(locks::cpu_number target) {
 
 bool task_port::is_preempted(locks::cpu_number target) const {
   vm& m = task_.machine();
-  return m.back.tells_preempted && m.vcpu(target).preempted();
+  return m.back.tells_preempted && m.vcpu(target).seen_preempted();
 }
 
 }  // namespace hvsim::guest
