@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pause-loop exits: how many a known wait has, and who gets the CPU that they offer.
+// Pause-loop exits: how many a known wait has, who gets the CPU that they offer, and what else ends
+// the sleep of a paravirtual waiter.
 #include <catch2/catch.hpp>
 
 #include "guest/world.hpp"
@@ -117,4 +118,27 @@ TEST_CASE("what a guest is told about a preempted vCPU leaves out one that gave 
   at(microseconds(23'910), [&] { look(m.vcpu(0), true, false); });
   at(microseconds(23'910), [&] { look(m.vcpu(1), false, false); });
   w.run({0, 0, 1, 2});
+}
+
+TEST_CASE("with interrupts on, the guest's tick ends the sleep of a paravirtual waiter") {
+  // The holder keeps the lock for 40 ms; the waiter sleeps after 100 looks of 10 ns. Ticks are 4
+  // ms.
+  for (const interrupts how : {interrupts::on, interrupts::off}) {
+    CAPTURE(how == interrupts::on);
+    backend b = free_backend();
+    b.kick_is_kept = true;
+    b.open_interrupt_ends_wait = true;
+    world w(2, 2, b, "pv-ticket", [](system_options& o) { o.kernel.pv.spin_threshold = 100; });
+    kernel& k = w.guest->os();
+    spinlock& l = k.make_lock("l", how);
+    sim_time got[2];
+    taker(w, l, 0, microseconds(1), milliseconds(40), got[0]);
+    taker(w, l, 1, microseconds(2), duration{}, got[1]);
+    w.run({0, 1});
+    const auto slept = k.lock_events()[static_cast<std::size_t>(locks::lock_event::taken_slow)];
+    // Again after each of the ticks at 4, 8, ... 40 ms, or once.
+    CHECK(slept == (how == interrupts::on ? 11 : 1));
+    CHECK(got[1] - got[0] > milliseconds(40));
+    CHECK(got[1] - got[0] < milliseconds(40) + microseconds(2));
+  }
 }
