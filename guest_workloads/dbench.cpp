@@ -59,9 +59,10 @@ void run_dbench(guest_session& s) {
   std::uint64_t calls = 0;
   for (const auto& g : s.guests) {
     guest::kernel& k = g->os();
-    const std::array<guest::spinlock*, 3> locks{&k.make_lock("d_lock"),
-                                                &k.make_lock("dcache_lru_lock"),
-                                                &k.make_lock("inode_sb_list_lock")};
+    constexpr auto on = guest::interrupts::on;
+    const std::array<guest::spinlock*, 3> locks{&k.make_lock("d_lock", on),
+                                                &k.make_lock("dcache_lru_lock", on),
+                                                &k.make_lock("inode_sb_list_lock", on)};
     for (std::uint32_t i = 0; i < o.clients; ++i)
       k.start(fmt::format("dbench-{}", i), sim_time{},
               [&k, &o, locks, &calls](task& t) { client(k, t, o, locks, calls); });

@@ -62,8 +62,8 @@ class build {
         costs_(c),
         faults_(k, c.fault, c.hold),
         tasklist_(k.make_lock("tasklist_lock")),
-        dentry_(k.make_lock("d_lock")),
-        inode_(k.make_lock("inode_hash_lock")),
+        dentry_(k.make_lock("d_lock", guest::interrupts::on)),
+        inode_(k.make_lock("inode_hash_lock", guest::interrupts::on)),
         states_(c.jobs, state::idle) {
     make_ = &k.start("make", sim_time{}, [this](task& t) { make(t); });
     for (std::uint32_t i = 0; i < c.jobs; ++i)

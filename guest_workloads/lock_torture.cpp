@@ -52,7 +52,7 @@ void torture(guest_session& s) {
   std::size_t first = 0;
   for (const auto& g : s.guests) {
     guest::kernel& k = g->os();
-    guest::spinlock& lock = k.make_lock("torture_spinlock");
+    guest::spinlock& lock = k.make_lock("torture_spinlock", guest::interrupts::on);
     for (std::uint32_t i = 0; i < o.threads; ++i) {
       std::uint64_t& mine = done[first + i];
       k.start(fmt::format("lock_torture_wri-{}", i), sim_time{},

@@ -129,8 +129,8 @@ reaim_locks::reaim_locks(guest::kernel& k)
     : tasklist(k.make_lock("tasklist_lock")),
       lru(k.make_lock("lru_lock")),
       zone(k.make_lock("zone_lock")),
-      inode(k.make_lock("inode_hash_lock")),
-      journal(k.make_lock("j_state_lock")) {}
+      inode(k.make_lock("inode_hash_lock", guest::interrupts::on)),
+      journal(k.make_lock("j_state_lock", guest::interrupts::on)) {}
 
 reaim_load::reaim_load(guest::kernel& k, const reaim_costs& costs, std::uint32_t processes,
                        std::uint32_t jobs, bool steal_clock)

@@ -44,8 +44,9 @@ struct backend {
   bool kick_yields = false;          ///< a kick offers the CPU to its target
   bool kick_is_kept = false;         ///< a kick that finds nobody asleep ends the next halt
   bool interrupt_ends_wait = false;  ///< a pending interrupt ends pv_wait although masked
-  bool steal_clock = false;          ///< the guest knows stolen time
-  bool tells_preempted = false;      ///< vcpu_is_preempted says what is the case
+  bool open_interrupt_ends_wait = false;  ///< it does if the waiter had interrupts on
+  bool steal_clock = false;               ///< the guest knows stolen time
+  bool tells_preempted = false;           ///< vcpu_is_preempted says what is the case
 };
 
 /// How a value of a back end is known.

@@ -55,6 +55,10 @@ const backend_habit to_woken{"yields_to_woken", &backend::yields_to_woken, publi
 const backend_habit masked_wake{"interrupt_ends_wait", &backend::interrupt_ends_wait, published,
                                 "WFI, LoongArch IDLE and the read of GUEST_IDLE end for a pending "
                                 "interrupt even if it is masked"};
+const backend_habit open_wake{"open_interrupt_ends_wait", &backend::open_interrupt_ends_wait,
+                              published,
+                              "kvm_wait, arch/x86/kernel/kvm.c of Linux 6.1, and kvm_lock_spinning "
+                              "before 4.2: STI; HLT if interrupts were on"};
 
 std::vector<backend_cost> arm64_costs() {
   return with(common_costs(nanoseconds(10), plain_look, nanoseconds(900)),
@@ -107,6 +111,7 @@ backend_table x86() {
       {on_spin,
        to_kernel,
        to_woken,
+       open_wake,
        {"spin_window_grows", &backend::spin_window_grows, published,
         "ple_window_grow 2, arch/x86/kvm/vmx/vmx.c of Linux 6.1"},
        {"kick_yields", &backend::kick_yields, published, "commit 266e85a5ec91 of Linux 5.4"},
@@ -139,6 +144,12 @@ backend_table x86_of_2013() {
   t.name = "kvm-x86-3.11";
   t.help = "KVM of Linux 3.11 on x86: as 4.5 with a fixed pause-loop window and no halt polling";
   std::erase_if(t.costs, [](const backend_cost& c) { return c.name.starts_with("halt_poll"); });
+  for (backend_cost& c : t.costs)
+    if (c.name == "exit")
+      c = {"exit", &backend::exit, nanoseconds(4'500), fitted,
+           "pv-ticket-dbench: exit and entry, a scan, and in most exits a yield that takes the "
+           "locks "
+           "of two run queues which all CPUs want"};
   return t;
 }
 

@@ -85,8 +85,9 @@ void kernel::sleep_for(task& t, duration d) {
   vm_.clock.cancel(alarms_[t.number()]);
 }
 
-spinlock& kernel::make_lock(const std::string& name) {
+spinlock& kernel::make_lock(const std::string& name, interrupts while_waiting) {
   locks_.push_back(kind_.make(name, shared_, options_.pv));
+  locks_.back()->while_waiting = while_waiting;
   return *locks_.back();
 }
 

@@ -43,7 +43,8 @@ class kernel {
   /// Blocks for `d`, or until `wake`.
   void sleep_for(task& t, engine::duration d);
 
-  spinlock& make_lock(const std::string& name);
+  /// `while_waiting`: whether the kernel takes it with spin_lock or with spin_lock_irqsave.
+  spinlock& make_lock(const std::string& name, interrupts while_waiting = interrupts::off);
 
   [[nodiscard]] vm& machine() { return vm_; }
   [[nodiscard]] const std::vector<std::unique_ptr<task>>& tasks() const { return tasks_; }

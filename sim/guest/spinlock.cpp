@@ -65,7 +65,7 @@ void spinlock::lock(task& t) {
   t.exec.settle();
   const sim_time before = t.exec.fiber().now();
   const duration waited_before = waited(t, before);
-  task_port port(t, shared_.machine, shared_.events);
+  task_port port(t, shared_.machine, shared_.events, while_waiting);
   acquire(port);
   since_ = t.exec.fiber().now();
   stats_.acquired();

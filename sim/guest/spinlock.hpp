@@ -46,6 +46,9 @@ class spinlock {
 
   [[nodiscard]] const sync::lock_stats& stats() const { return stats_; }
 
+  /// How the kernel takes it. Set before the run.
+  interrupts while_waiting = interrupts::off;
+
  protected:
   virtual void acquire(task_port& p) = 0;
   virtual void release(task_port& p) = 0;

@@ -172,7 +172,8 @@ void task_port::halt_while(word& w, condition c) {
   task_.exec.run(account::exit, m.back.halt);
   const sim_time now = task_.exec.now();
   if (v.take_kick()) return;
-  const bool ends = m.back.interrupt_ends_wait;
+  const bool ends = m.back.interrupt_ends_wait ||
+                    (m.back.open_interrupt_ends_wait && interrupts_ == interrupts::on);
   v.halt(now, ends ? sched::next_multiple(now, m.tick) : sched::end_of_time);
   task_.exec.settle();
 }
@@ -189,7 +190,7 @@ void task_port::kick(locks::cpu_number target) {
 
 bool task_port::is_preempted(locks::cpu_number target) const {
   vm& m = task_.machine();
-  return m.back.tells_preempted && m.vcpu(target).preempted();
+  return m.back.tells_preempted && m.vcpu(target).seen_preempted();
 }
 
 }  // namespace hvsim::guest

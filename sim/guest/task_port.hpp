@@ -10,13 +10,17 @@
 
 namespace hvsim::guest {
 
+/// Whether a task waits for a lock with interrupts on (spin_lock) or off (spin_lock_irqsave).
+enum class interrupts : std::uint8_t { on, off };
+
 /// Accesses cost the movement of their cache line between the physical cores of the vCPUs. A
 /// spinner consumes CPU time until a store that satisfies it has travelled to it; one whose vCPU
 /// has no CPU looks when it runs again. Called from the task's fiber.
 class task_port {
  public:
-  task_port(task& t, machine::machine& m, locks::lock_event_counts& events)
-      : task_(t), machine_(m), events_(events) {}
+  task_port(task& t, machine::machine& m, locks::lock_event_counts& events,
+            interrupts while_waiting = interrupts::off)
+      : task_(t), machine_(m), events_(events), interrupts_(while_waiting) {}
 
   [[nodiscard]] locks::cpu_number cpu() const { return task_.cpu.value(); }
   std::uint32_t load(locks::word& w);
@@ -43,6 +47,7 @@ class task_port {
   task& task_;
   machine::machine& machine_;
   locks::lock_event_counts& events_;
+  interrupts interrupts_;
 };
 
 static_assert(locks::lock_port<task_port>);

@@ -71,6 +71,7 @@ void vcpu_thread::enter(sim_time t, sim_time from) {
   entered_ = from;
   powered_ = true;
   preempted_ = false;
+  lost_ = false;
   ready_ = false;
   vm_.clock.cancel(idle_timer_);
   change(stretch::guest, t);
@@ -104,7 +105,8 @@ void vcpu_thread::stop(sim_time t, sched::off_cpu reason) {
     change(stretch::asleep, t);
     return;
   }
-  preempted_ = reason == sched::off_cpu::preempted;
+  preempted_ = true;
+  lost_ = reason == sched::off_cpu::preempted;
   ready_ = true;
   change(stretch::stolen, t);
   leave(t, account::steal);
@@ -193,7 +195,7 @@ vm::vm(sched::timers& timers, sched::scheduler& host_scheduler, sched::scheduler
   if (back.steal_clock)
     guest.stolen = [this](sched::cpu_index c, sim_time t) { return vcpu(c.value()).stolen(t); };
   if (back.tells_preempted)
-    guest.is_preempted = [this](sched::cpu_index c) { return vcpu(c.value()).preempted(); };
+    guest.is_preempted = [this](sched::cpu_index c) { return vcpu(c.value()).seen_preempted(); };
 }
 
 void vm::start(const std::vector<sched::cpu_range>& allowed, sim_time t) {

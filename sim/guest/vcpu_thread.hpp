@@ -59,8 +59,13 @@ class vcpu_thread final : public sched::entity {
   [[nodiscard]] sched::cpu_index guest_cpu() const { return sched::cpu_index{index_}; }
   [[nodiscard]] bool on_cpu() const { return on_; }
   [[nodiscard]] sleep_state sleeping() const { return sleep_; }
-  /// Wants a CPU and has none, and lost it against its will.
+  /// What kvm's `preempted` says: was switched out and could go on. That includes a thread that
+  /// gave its CPU away in a directed yield (kvm_sched_out looks at `on_rq` alone).
   [[nodiscard]] bool preempted() const { return preempted_; }
+  /// What the guest is told (kvm_steal_time.preempted): lost its CPU against its will. After an
+  /// exit of its own the byte is not written (`at_instruction_boundary`, arch/x86/kvm/x86.c
+  /// of 6.1).
+  [[nodiscard]] bool seen_preempted() const { return lost_; }
   /// What kvm's `ready` says: preempted, or woken and not yet running.
   [[nodiscard]] bool ready_to_run() const { return ready_; }
   /// WFE traps: the host CPU had other work when the vCPU was loaded.
@@ -96,6 +101,7 @@ class vcpu_thread final : public sched::entity {
   std::uint32_t index_;
   bool on_ = false;
   bool preempted_ = false;
+  bool lost_ = false;
   bool ready_ = false;
   bool traps_wfe_ = false;
   bool kicked_ = false;

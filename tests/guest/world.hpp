@@ -2,6 +2,7 @@
 // A host and one guest for tests, with round costs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -35,13 +36,16 @@ inline backend free_backend() {
 }
 
 struct world {
-  world(std::uint32_t cores, std::uint32_t vcpus, const backend& b, const std::string& lock)
+  /// `change`: of options, before the guest is made.
+  world(std::uint32_t cores, std::uint32_t vcpus, const backend& b, const std::string& lock,
+        const std::function<void(system_options&)>& change = {})
       : m(unit::profile()), clock(e), host(clock, rules(cores), host_options(cores)) {
     system_options o;
     o.back = b;
     o.kernel.lock = lock;
     o.kernel.sleep_cost = o.kernel.wake_cost = duration{};
     o.scheduler.cpus = vcpus;
+    if (change) change(o);
     guest = std::make_unique<hvsim::guest::system>(e, m, clock, host, o);
   }
 
