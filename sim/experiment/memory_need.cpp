@@ -80,7 +80,8 @@ std::optional<usage> usage_of(const scenario::scenario& s) {
 
 std::string shown(bytes b) {
   constexpr double gib = 1 << 30;
-  return fmt::format("{:.1f} GiB", static_cast<double>(b.value()) / gib);
+  const double n = static_cast<double>(b.value()) / gib;
+  return n < 1024 ? fmt::format("{:.1f} GiB", n) : fmt::format("{:.1f} TiB", n / 1024);
 }
 
 using verdict = std::optional<std::string>;

@@ -116,26 +116,35 @@ void append(int file, std::string_view piece) {
   }
 }
 
-/// What streams gave.
+/// What streams gave. A stream stays open, so that no other one can get its identity.
+struct kept_text {
+  descriptor stream;
+  std::string text;
+};
+struct kept_file {
+  descriptor stream;
+  descriptor copy;
+};
 struct kept_streams {
   std::mutex mutex;
-  std::map<identity, std::string> texts;
-  std::map<identity, descriptor> files;
+  std::map<identity, kept_text> texts;
+  std::map<identity, kept_file> files;
 };
 kept_streams& kept() {
   static kept_streams all;
   return all;
 }
 
-std::string read_from(int file, std::size_t most) {
-  const struct stat s = kind_of(file);
-  if (!S_ISFIFO(s.st_mode)) return drained(file, most);
+std::string read_from(const descriptor& file, std::size_t most) {
+  const struct stat s = kind_of(*file);
+  if (!S_ISFIFO(s.st_mode)) return drained(*file, most);
   kept_streams& all = kept();
   const std::lock_guard lock(all.mutex);
   const identity id{s.st_dev, s.st_ino};
   auto at = all.texts.find(id);
-  if (at == all.texts.end()) at = all.texts.emplace(id, drained(file, most)).first;
-  return at->second;
+  if (at == all.texts.end())
+    at = all.texts.emplace(id, kept_text{file, drained(*file, most)}).first;
+  return at->second.text;
 }
 
 }  // namespace
@@ -145,7 +154,7 @@ void end_waits_on(const std::atomic<bool>* stop) {
 }
 
 std::string read_bytes(const std::string& path, std::size_t most) {
-  return read_from(*open_input(path), most);
+  return read_from(open_input(path), most);
 }
 
 std::string read_standard_input(std::size_t most) {
@@ -153,7 +162,8 @@ std::string read_standard_input(std::size_t most) {
   static std::mutex mutex;
   static std::optional<std::string> text;
   const std::lock_guard lock(mutex);
-  if (!text) text = read_from(STDIN_FILENO, most);
+  static const int standard_input = STDIN_FILENO;
+  if (!text) text = read_from({std::shared_ptr<const int>(), &standard_input}, most);
   return *text;
 }
 
@@ -162,16 +172,17 @@ input_file::input_file(const std::string& path) : file_(open_input(path)) {
   if (S_ISREG(s.st_mode)) return;
   kept_streams& all = kept();
   const std::lock_guard lock(all.mutex);
-  descriptor& copy = all.files[{s.st_dev, s.st_ino}];
-  if (copy == nullptr) {
-    const descriptor fresh = nameless_file();
+  const identity id{s.st_dev, s.st_ino};
+  auto at = all.files.find(id);
+  if (at == all.files.end()) {
+    const descriptor copy = nameless_file();
     drain(*file_, [&](std::string_view piece) {
-      append(*fresh, piece);
+      append(*copy, piece);
       return true;
     });
-    copy = fresh;
+    at = all.files.emplace(id, kept_file{file_, copy}).first;
   }
-  file_ = copy;
+  file_ = at->second.copy;
 }
 
 std::size_t input_file::read(std::uint64_t offset, std::span<char> into) const {
