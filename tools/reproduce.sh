@@ -26,4 +26,4 @@ given -o "$@" || given --output "$@" || defaults+=(--output out)
 
 tools/deps.sh
 tools/build.sh release -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -- hvsim
-exec build/release/tools/hvsim reproduce stage2-parallel-faults "${defaults[@]}" "$@"
+exec build/release/tools/hvsim -v reproduce stage2-parallel-faults "${defaults[@]}" "$@"

@@ -62,7 +62,8 @@ void progress_line::update(double fraction) {
   written_ = true;
   fraction = std::clamp(fraction, 0.0, 1.0);
   double gone = std::chrono::duration<double>(now - start_).count();
-  std::string left = fraction > 0 ? clock_text(gone * (1 - fraction) / fraction) : "-:--";
+  // The first moments say little about the rest.
+  std::string left = fraction > 0.01 ? clock_text(gone * (1 - fraction) / fraction) : "-:--";
   constexpr int width = 24;
   int filled = static_cast<int>(fraction * width);
   std::string bar = std::string(static_cast<std::size_t>(filled), '#') +
