@@ -289,6 +289,8 @@ std::string to_text(const calibration& c) {
     out += fmt::format(
         "interrupted in round {}: the best costs until then, which the fit had not settled\n\n",
         c.fit.rounds + 1);
+  else if (!c.after.complete() && c.after.failures.empty())
+    out += "interrupted while the cells were run: the fit is whole, the cells are not\n\n";
   report::table t({{"cost", report::align::left},
                    {"min"},
                    {"start"},

@@ -171,6 +171,14 @@ TEST_CASE("a fit that is interrupted keeps the best costs and says so", "[experi
   CHECK(c.outside < c.outside_at_start);
   CHECK(c.after.tables.empty());
   CHECK_THAT(to_text(c), Contains("interrupted in round 2") && Contains("For the machine profile"));
+  // Stopped when the fit is done.
+  stop = false;
+  options.watch = nullptr;
+  options.runs.pool.progress = [&](const pool_progress&) { stop = true; };
+  const calibration cells = made(100'000, options, measured_twice());
+  CHECK_FALSE(cells.fit.stopped);
+  CHECK_FALSE(cells.after.complete());
+  CHECK_THAT(to_text(cells), Contains("the fit is whole, the cells are not"));
   // Before the start is judged there is nothing to keep.
   CHECK_THROWS_AS(made(100'000, options), interrupted);
 }

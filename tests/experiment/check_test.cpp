@@ -106,8 +106,7 @@ TEST_CASE("a selector that names nothing is broken and shows the known ones", "[
   const check_report r = made({e});
   REQUIRE(r.rows.size() == 1);
   CHECK(r.rows[0].result == outcome::broken);
-  CHECK_THAT(r.rows[0].message,
-             Contains("did you mean 'time.dirty2' or 'time.populate'?"));
+  CHECK_THAT(r.rows[0].message, Contains("did you mean 'time.dirty2' or 'time.populate'?"));
   CHECK_FALSE(r.ok());
   const auto cases = to_junit_cases(r);
   CHECK(cases[0].result == report::junit_case::outcome::error);

@@ -43,7 +43,7 @@ TEST_CASE("a second signal ends the program at once, and no temporary file stays
   // Both signals are there before the first one can end the run.
   const test::scratch dir;
   const test::ended e =
-      test::shell("'" HVSIM_PROGRAM "' " + large_run + " --ftrace " + dir.at("faults") +
+      test::shell(":; '" HVSIM_PROGRAM "' " + large_run + " --ftrace " + dir.at("faults") +
                   " & sleep 1; kill -STOP $!; kill -TERM $!; kill -HUP $!; kill -CONT $!; wait $!");
   CHECK((e.code == 129 || e.code == 143));
   CHECK(files_in(dir) == 0);
