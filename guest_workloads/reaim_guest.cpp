@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "sim/engine/wide.hpp"
+#include "sim/guest/parameters.hpp"
 
 namespace hvsim::workloads {
 
@@ -48,6 +50,16 @@ std::uint32_t file_operations(reaim_test t, std::uint32_t blocks) {
   }
 }
 
+/// What cold CPUs add to the CPU time of a child, in the mean, if each is cold once.
+duration slowness(const registry::value_map& v, std::uint32_t processes) {
+  const guest::host_options host = guest::make_host_options(v);
+  const sched::warmth_options& w = host.scheduler.warmth;
+  const auto vcpus = static_cast<std::uint32_t>(v.integer("vm.vcpus"));
+  const std::uint32_t used = std::min({processes, vcpus, host.scheduler.cpus});
+  return (sched::warmth(w).time_for(w.warm_up) - w.warm_up) * static_cast<std::int64_t>(used) /
+         static_cast<std::int64_t>(processes);
+}
+
 /// A slower host is slower in all of it, the path to the disk too.
 void scale_to(reaim_costs& c, duration child, std::uint32_t processes, std::uint32_t jobs) {
   const std::vector<reaim_test> calls = reaim_calls(reaim_compute(), jobs);
@@ -86,8 +98,12 @@ reaim_costs read_reaim_costs(const registry::value_map& v) {
   c.spread_permille = static_cast<std::uint32_t>(v.integer("workload.spread"));
   const auto processes = static_cast<std::uint32_t>(v.integer("workload.processes"));
   const duration child = v.time("workload.child_cpu_time");
-  if (child != duration{} && processes != 0)
-    scale_to(c, child, processes, static_cast<std::uint32_t>(v.integer("workload.jobs")));
+  if (child != duration{} && processes != 0) {
+    const duration warm = child - slowness(v, processes);
+    if (warm <= duration{})
+      throw std::runtime_error("workload.child_cpu_time: shorter than what cold CPUs add");
+    scale_to(c, warm, processes, static_cast<std::uint32_t>(v.integer("workload.jobs")));
+  }
   return c;
 }
 

@@ -169,6 +169,14 @@ verdict background_shares(const scenario::scenario& s) {
   return "background tasks need host.cpus, which they share with the vCPUs";
 }
 
+verdict cools_down(const scenario::scenario& s) {
+  if (unsigned_value(s, "host.cold_permille") == 0) return {};
+  if (!has_guest_kernel(s)) return "only workloads with a guest kernel have CPUs that cool down";
+  if (s.values.time("host.warm_up") == engine::duration{})
+    return "a CPU is never cold while host.warm_up is 0";
+  return {};
+}
+
 verdict sockets_divide(const scenario::scenario& s) {
   const std::uint64_t sockets = unsigned_value(s, "machine.topology.sockets");
   const std::uint64_t cores = unsigned_value(s, "machine.topology.cores");
@@ -200,6 +208,7 @@ std::vector<rule> builtin_rules() {
       {"host.cpus", host_cpus_exist},
       {"host.vms", one_vm},
       {"host.background", background_shares},
+      {"host.cold_permille", cools_down},
       {"machine.topology.sockets", sockets_divide},
       {"machine.features.tlb_l2_ways", tlb_sets},
   };

@@ -82,6 +82,27 @@ std::vector<parameter> host_parameters() {
        0.0,
        longest,
        {}},
+      {"host.cool_after",
+       value_type::time,
+       "20ms",
+       "a CPU that was idle for longer is cold, as all are at the start (guest kernels only)",
+       0.0,
+       longest,
+       {}},
+      {"host.warm_up",
+       value_type::time,
+       "0ns",
+       "work, as a warm CPU's time for it, that makes a cold one warm; 0: never cold",
+       0.0,
+       longest,
+       {}},
+      {"host.cold_permille",
+       value_type::integer,
+       "0",
+       "parts in 1000 by which work takes a cold CPU longer",
+       0.0,
+       10000.0,
+       {}},
   };
 }
 
@@ -222,6 +243,9 @@ host_options make_host_options(const value_map& v) {
     o.scheduler.cpus = static_cast<std::uint32_t>(v.integer("vm.vcpus")) * o.vms;
   o.scheduler.tick = v.time("host.tick");
   o.scheduler.switch_cost = v.time("host.switch_cost");
+  o.scheduler.warmth.cool_after = v.time("host.cool_after");
+  o.scheduler.warmth.warm_up = v.time("host.warm_up");
+  o.scheduler.warmth.cold_permille = static_cast<std::uint32_t>(v.integer("host.cold_permille"));
   o.policy = v.text("host.scheduler");
   o.preemption =
       v.text("host.preemption") == "blind" ? sched::preemption::blind : sched::preemption::kernel;

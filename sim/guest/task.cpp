@@ -14,7 +14,7 @@ void task::ready(sim_time t) {
 }
 
 void task::start(sim_time t, sim_time from) {
-  exec.on(t, std::max(from, vcpu().entered()));
+  exec.on(t, std::max(from, vcpu().entered()), vm_.host.warmth_of(vcpu().cpu));
 }
 
 void task::stop(sim_time t, sched::off_cpu reason) {
@@ -23,7 +23,7 @@ void task::stop(sim_time t, sched::off_cpu reason) {
 
 void task::power_on(sim_time t, sim_time from) {
   end_steal(t);
-  exec.on(t, from);
+  exec.on(t, from, vm_.host.warmth_of(vcpu().cpu));
 }
 
 void task::power_off(sim_time t, account why) {

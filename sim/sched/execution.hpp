@@ -3,11 +3,13 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "sim/engine/engine.hpp"
 #include "sim/engine/wide.hpp"
 #include "sim/sched/accounts.hpp"
 #include "sim/sched/timers.hpp"
+#include "sim/sched/warmth.hpp"
 
 namespace hvsim::sched {
 
@@ -16,6 +18,9 @@ namespace hvsim::sched {
 /// The fiber calls `run`, which only notes the work, and `settle` before it looks at anything that
 /// another thread may change: `settle` returns when the noted work is done, however often the CPU
 /// was taken away meanwhile. The fiber must reach virtual time in no other way.
+///
+/// On a cold CPU noted work takes longer, which goes to the account of that work. Spinning warms a
+/// CPU and is not slower.
 ///
 /// `on` and `off` are called by whoever schedules, with times that do not go back. A fiber that
 /// executes code has its CPU; if it loses it by its own act, it stops at its next `settle`.
@@ -30,6 +35,7 @@ class execution {
   void run(account a, engine::duration d) {
     pending_ += d;
     if (a == account::user) user_ += d;
+    note(a, d);
     accounts_.book(a, d);
   }
   /// Does the noted work. Afterwards `fiber().now()` is the time, and every thread with an earlier
@@ -47,7 +53,8 @@ class execution {
 
   // Called by schedulers and by writers of watched words.
   /// Has a CPU again, decided at `t`; gets on from `from` on, `t` to `from` being the switch.
-  void on(engine::sim_time t, engine::sim_time from);
+  /// `cpu`: how warm that CPU is, for always the same kind of CPU null or not; nullptr: warm.
+  void on(engine::sim_time t, engine::sim_time from, warmth* cpu = nullptr);
   /// Has none from `t` on, and books its time as `why`.
   void off(engine::sim_time t, account why);
   /// Off the CPU for another reason from `t` on.
@@ -75,20 +82,36 @@ class execution {
   [[nodiscard]] engine::duration time_off(account why, engine::sim_time t) const;
 
  private:
+  struct piece {
+    account a;
+    engine::duration work;
+  };
   void wait(engine::duration work);
   void move_end(engine::sim_time end);
+  /// Pieces of work are kept only where a cold CPU may make them longer.
+  void note(account a, engine::duration d) {
+    if (cpu_ == nullptr || spinning_) return;
+    if (pieces_.empty() || pieces_.back().a != a) pieces_.push_back({a, {}});
+    pieces_.back().work += d;
+  }
+  [[nodiscard]] engine::sim_time end_of_work() const;
+  void stretch_over(engine::sim_time t);
+  void book_slowness(engine::duration done, engine::duration longer);
 
   engine::thread* fiber_ = nullptr;
   ledger accounts_;
   engine::duration pending_;
   engine::duration user_;         // part of what is pending or being done
   engine::duration work_;         // of the wait, in all
-  engine::duration remaining_;    // of the wait, while off the CPU
+  engine::duration remaining_;    // of the wait, at the begin of this stretch or off the CPU
   engine::duration spent_;        // of the wait, until the last `off`
   engine::duration interrupted_;  // part of what the wait spends
   engine::sim_time end_;          // of the wait, while on the CPU
   engine::sim_time from_;         // begin of this stretch on the CPU
   engine::sim_time off_since_;
+  warmth* cpu_ = nullptr;      // of the CPU that it has or had
+  std::vector<piece> pieces_;  // of the noted work and of the wait's, in order
+  std::size_t piece_ = 0;      // the first that is not done
   account off_why_ = account::blocked;
   bool running_ = false;
   bool waiting_ = false;

@@ -10,6 +10,7 @@ using engine::sim_time;
 
 scheduler::scheduler(timers& clock, std::unique_ptr<policy> rules, const scheduler_options& options)
     : timers_(clock), policy_(std::move(rules)), options_(options), queues_(options.cpus) {
+  if (options_.warmth.any()) warmths_.assign(options_.cpus, warmth(options_.warmth));
   const auto ms_per_tick =
       std::max<std::int64_t>(1, options_.tick.ps() / engine::milliseconds(1).ps());
   if (options_.balance_interval == 0)
@@ -80,6 +81,9 @@ void scheduler::schedule(cpu_index c, sim_time t, off_cpu reason) {
     --q.queued;
     --waiting_;
   }
+  if (before == nullptr && next != nullptr && !warmths_.empty())
+    warmths_[c.value()].rested(t - q.idle_since);
+  if (before != nullptr && next == nullptr) q.idle_since = t;
   q.current = next;
   q.charged = clock(c, t);
   if (q.queued != 0) need_tick(c, t);

@@ -10,6 +10,7 @@
 #include "sim/sched/entity.hpp"
 #include "sim/sched/policy.hpp"
 #include "sim/sched/timers.hpp"
+#include "sim/sched/warmth.hpp"
 
 namespace hvsim::sched {
 
@@ -27,6 +28,7 @@ struct scheduler_options {
   std::uint32_t busy_factor = 16;                               ///< a busy CPU balances less often
   engine::duration migration_cost = engine::microseconds(500);  ///< hot for so long after it ran
   std::uint32_t imbalance_percent = 117;
+  warmth_options warmth;  ///< of the CPUs; all are cold at the start
 };
 
 /// How a directed yield ended (yield_to of kernel/sched/core.c).
@@ -82,6 +84,10 @@ class scheduler {
   }
   [[nodiscard]] bool powered(cpu_index c) const { return queues_[c.value()].powered; }
   [[nodiscard]] bool must_reschedule(cpu_index c) const { return queues_[c.value()].need_resched; }
+  /// Of the CPU; nullptr if nothing makes it cold. Whoever runs on it asks and tells.
+  [[nodiscard]] warmth* warmth_of(cpu_index c) {
+    return warmths_.empty() ? nullptr : &warmths_[c.value()];
+  }
   [[nodiscard]] std::uint64_t switches() const { return switches_; }
   [[nodiscard]] std::uint64_t migrations() const { return migrations_; }
 
@@ -95,6 +101,7 @@ class scheduler {
     bool tick_missed = false;
     std::uint32_t failed_balances = 0;
     engine::sim_time charged;  // by the scheduler's clock
+    engine::sim_time idle_since;
     timer_id tick{};
     timer_id choose_again{};
   };
@@ -128,6 +135,7 @@ class scheduler {
   std::unique_ptr<policy> policy_;
   scheduler_options options_;
   std::vector<run_queue> queues_;
+  std::vector<warmth> warmths_;  // by CPU; none if a rest does nothing
   timer_id balance_timer_{};
   timer_id period_timer_{};
   std::uint32_t waiting_ = 0;  // queued entities of all CPUs

@@ -76,6 +76,23 @@ TEST_CASE("CPUs that vCPUs share exist, and are shared by one VM of the host's k
   refused({"vm.vcpus=4", "host.cpus=3", "vm.placement=list", "vm.cores=[3, 5]"}, "vm.cores", "");
 }
 
+TEST_CASE("CPUs are cold where a guest's tasks run, and only if they warm up", "[experiment]") {
+  CHECK(with({"host.warm_up=40ms", "host.cold_permille=0"}));
+  refused({"host.warm_up=40ms", "host.cold_permille=500"}, "host.cold_permille",
+          "only workloads with a guest kernel");
+  const auto guest = [](const std::string& warm_up) {
+    return scenario::parse_text(
+        "schema_version: 1\nmachine: unit\nvm: {vcpus: 2}\nhost: {cold_permille: 500, warm_up: " +
+            warm_up + "}\nworkload: {type: hackbench}\n",
+        "s.yaml", simulate::catalogue(), {}, experiment::builtin_rules());
+  };
+  CHECK(guest("40ms"));
+  const auto never = guest("0ns");
+  REQUIRE(never.errors.size() == 1);
+  CHECK(never.errors[0].path == "host.cold_permille");
+  CHECK_THAT(never.errors[0].message, Contains("while host.warm_up is 0"));
+}
+
 TEST_CASE("memory that is no whole pages is one complaint", "[experiment]") {
   refused({"workload.bytes_per_vcpu=5000B"}, "workload.bytes_per_vcpu", "multiple of 4KiB");
   refused({"workload.bytes_per_vcpu=8KiB", "workload.memslots=3"}, "workload.memslots",

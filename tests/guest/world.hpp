@@ -36,10 +36,11 @@ inline backend free_backend() {
 }
 
 struct world {
-  /// `change`: of options, before the guest is made.
+  /// `change`: of options, before the guest is made. `warmth`: of the host's CPUs.
   world(std::uint32_t cores, std::uint32_t vcpus, const backend& b, const std::string& lock,
-        const std::function<void(system_options&)>& change = {})
-      : m(unit::profile()), clock(e), host(clock, rules(cores), host_options(cores)) {
+        const std::function<void(system_options&)>& change = {},
+        const sched::warmth_options& warmth = {})
+      : m(unit::profile()), clock(e), host(clock, rules(cores), host_options(cores, warmth)) {
     system_options o;
     o.back = b;
     o.kernel.lock = lock;
@@ -64,9 +65,11 @@ struct world {
   static std::unique_ptr<sched::policy> rules(std::uint32_t cores) {
     return std::make_unique<sched::cfs>(cores, sched::cfs_options{});
   }
-  static sched::scheduler_options host_options(std::uint32_t cores) {
+  static sched::scheduler_options host_options(std::uint32_t cores,
+                                               const sched::warmth_options& warmth) {
     sched::scheduler_options o;
     o.cpus = cores;
+    o.warmth = warmth;
     return o;
   }
 

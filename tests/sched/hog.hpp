@@ -20,12 +20,15 @@ using namespace hvsim::sched;
 class task final : public entity {
  public:
   void ready(sim_time t) override { exec.off_because(t, account::run_queue); }
-  void start(sim_time t, sim_time from) override { exec.on(t, from); }
+  void start(sim_time t, sim_time from) override {
+    exec.on(t, from, of != nullptr ? of->warmth_of(cpu) : nullptr);
+  }
   void stop(sim_time t, off_cpu reason) override {
     exec.off(t, reason == off_cpu::blocked ? account::blocked : account::run_queue);
     ++stops;
   }
   execution exec;
+  scheduler* of = nullptr;  ///< whose CPUs it runs on
   unsigned stops = 0;
 };
 
@@ -39,6 +42,7 @@ struct host {
               std::uint32_t weight = default_weight, cpu_range allowed = {0, ~0U}) {
     tasks.push_back(std::make_unique<task>());
     task& t = *tasks.back();
+    t.of = &sched;
     t.weight = weight;
     t.allowed = allowed;
     thread& f = machine.spawn(name, begin, [this, &t, body](thread& self) {

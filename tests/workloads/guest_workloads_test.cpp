@@ -53,6 +53,19 @@ TEST_CASE("hackbench sends every message") {
   CHECK(pipes >= 2 * 126);
 }
 
+TEST_CASE("a CPU time of reaim's children that is given includes what cold CPUs add") {
+  // Eight children of 400 ms each on four CPUs, with 20 ms more on each CPU or without.
+  for (const char* cold : {"0", "500"}) {
+    const auto r = run(std::string("schema_version: 1\nmachine: unit\nvm: {vcpus: 4}\n"
+                                   "host: {pinned: true, warm_up: 40ms, cold_permille: ") +
+                       cold +
+                       "}\nguest: {backend: hyper-v}\n"
+                       "workload: {type: reaim, processes: 8, child_cpu_time: 400ms}\n");
+    CAPTURE(cold);
+    CHECK(time(r, "child_utime_s") + time(r, "child_systime_s") == Approx(3.2).epsilon(0.01));
+  }
+}
+
 TEST_CASE("one dbench client gets on as fast as its calls") {
   const auto r =
       run("schema_version: 1\nmachine: unit\nvm: {vcpus: 1}\n"
