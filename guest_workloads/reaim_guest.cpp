@@ -71,6 +71,8 @@ void scale_to(reaim_costs& c, duration child, std::uint32_t processes, std::uint
     *d = duration{static_cast<std::int64_t>(static_cast<engine::wide>(d->ps()) *
                                             static_cast<engine::wide>(child.ps()) /
                                             static_cast<engine::wide>(before.ps()))};
+  if (c.job == duration{})
+    throw std::runtime_error("workload.child_cpu_time: too short for the work of a child");
 }
 
 std::int64_t ticks_between(sim_time a, sim_time b) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // hvsim reproduce NAME
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
+
+#include <filesystem>
 
 #include "sim/experiment/reproduce_render.hpp"
 #include "sim/report/atomic_file.hpp"
@@ -12,7 +15,7 @@ namespace {
 struct reproduce_arguments {
   std::string name;
   experiment::reproduce_options options;
-  std::string output = "out";
+  std::string output;
   std::string format = "text";
   unsigned jobs = 1;
   bool no_files = false;
@@ -25,9 +28,18 @@ std::string render(const experiment::reproduction& r, const std::string& format)
   return experiment::to_text(r);
 }
 
+/// One for each comparison and scale, so that a quick look replaces no full result.
+std::string default_folder(const experiment::published& paper,
+                           const experiment::reproduce_options& options) {
+  const std::string scaled = options.scale == 1 ? "" : fmt::format("-scale-{}", options.scale);
+  const std::string name = std::filesystem::path(paper.name).filename().string();
+  return fmt::format("out/{}{}", name, scaled);
+}
+
 int reproduce_command(const context& ctx, const reproduce_arguments& a) {
   const experiment::published paper = load_published(a.name);
-  if (!a.no_files) report::require_writable_folder(a.output);
+  const std::string output = a.output.empty() ? default_folder(paper, a.options) : a.output;
+  if (!a.no_files) report::require_writable_folder(output);
   experiment::reproduction result;
   {
     experiment::reproduce_options options = a.options;
@@ -45,7 +57,7 @@ int reproduce_command(const context& ctx, const reproduce_arguments& a) {
                     if (a.no_files) return;
                     // What an interrupted run has finished must not replace a whole result.
                     const bool stopped = ctx.stop != nullptr && ctx.stop->load();
-                    const std::string folder = stopped ? a.output + ".interrupted" : a.output;
+                    const std::string folder = stopped ? output + ".interrupted" : output;
                     experiment::write_files(result, folder);
                     spdlog::info("wrote {}", folder);
                   });
@@ -73,7 +85,8 @@ void add_reproduce(CLI::App& app, context& ctx) {
   sub->add_option("--scale", a->options.scale, "divide memory sizes, multiply times (a quick look)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
-  add_text(*sub, "-o,--output", a->output, "folder of the files", "DIR")->capture_default_str();
+  add_text(*sub, "-o,--output", a->output,
+           "folder of the files (default: out/NAME, with the scale if there is one)", "DIR");
   sub->add_flag("--no-files", a->no_files, "print only");
   add_format(*sub, a->format, {"text", "markdown", "csv", "json"});
   add_jobs(*sub, a->jobs);

@@ -62,7 +62,10 @@ thread& engine::spawn(std::string name, sim_time start, std::function<void(threa
                       bool daemon) {
   // The last id is the host context's.
   if (threads_.size() + 1 >= max_threads)
-    throw std::length_error(fmt::format("more than {} simulated threads", max_threads - 1));
+    throw too_many_threads(
+        fmt::format("more than {} simulated threads (vCPUs of all VMs, tasks of guests, main "
+                    "threads) in one run",
+                    max_threads - 1));
   const auto id = static_cast<std::uint32_t>(threads_.size());
   threads_.push_back(std::unique_ptr<thread>(
       new thread(*this, id, std::move(name), start, stack_bytes, std::move(body))));

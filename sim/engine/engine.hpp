@@ -43,6 +43,12 @@ class deadlock_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A run needs more simulated threads than event keys have numbers for.
+class too_many_threads : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The caller's stop flag was seen.
 class interrupted : public std::runtime_error {
  public:
@@ -210,7 +216,7 @@ class engine {
   engine& operator=(const engine&) = delete;
 
   /// Adds a thread that starts at `start`. Before or during `run`. A daemon does not keep the run
-  /// alive. Throws std::length_error beyond max_threads.
+  /// alive. Throws too_many_threads beyond max_threads.
   thread& spawn(std::string name, sim_time start, std::function<void(thread&)> body,
                 bool daemon = false);
 

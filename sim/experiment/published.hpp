@@ -69,6 +69,12 @@ struct published_table {
   std::vector<published_note> notes;  ///< by x, at most one each
 
   [[nodiscard]] const published_series* find(std::string_view series_key) const;
+  /// Values per time ("1/min", "MB/s"): more is better. Of times less is; of the rest, neither.
+  [[nodiscard]] bool is_rate() const { return unit_name.find('/') != std::string::npos; }
+  /// Whether one series can be a speed-up over another one.
+  [[nodiscard]] bool has_speed_up() const {
+    return !baseline.empty() && (unit != table_unit::other || is_rate());
+  }
 };
 
 struct published {

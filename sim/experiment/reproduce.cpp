@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "sim/experiment/grid.hpp"
 #include "sim/report/metrics.hpp"
@@ -307,14 +308,19 @@ speed_up speed_up_at(const published& paper, const reproduced_table& t, std::siz
   out.published.resize(paper.runs.size());
   const published_series* base = table.find(table.baseline);
   const published_series* changed = table.find(table.changed);
-  if (base == nullptr || changed == nullptr) return out;
+  if (base == nullptr || changed == nullptr || !table.has_speed_up()) return out;
+  const auto ratio = [&](double before, double after) -> std::optional<double> {
+    if (table.is_rate()) std::swap(before, after);
+    if (after > 0) return before / after;
+    return std::nullopt;
+  };
   for (std::size_t r = 0; r < paper.runs.size(); ++r)
     if (base->values[r][x] && changed->values[r][x])
-      out.published[r] = base->values[r][x]->value / changed->values[r][x]->value;
+      out.published[r] = ratio(base->values[r][x]->value, changed->values[r][x]->value);
   const reproduced_cell* a = cell_at(paper, t, table.baseline, x);
   const reproduced_cell* b = cell_at(paper, t, table.changed, x);
-  if (a != nullptr && b != nullptr && a->value && b->value && *b->value > 0)
-    out.simulated = *a->value / *b->value;
+  if (a != nullptr && b != nullptr && a->value && b->value)
+    out.simulated = ratio(*a->value, *b->value);
   return out;
 }
 

@@ -95,7 +95,7 @@ std::string ratio_text(const std::optional<double>& v) {
 
 std::string speed_up_text(const reproduction& r, const reproduced_table& t) {
   const published_table& table = r.paper.tables[t.table];
-  if (table.baseline.empty()) return {};
+  if (!table.has_speed_up()) return {};
   std::vector<report::column> columns = {{table.x_name}, {"simulated"}};
   for (std::size_t run : runs_of(table)) columns.push_back({r.paper.runs[run].label});
   report::table out(std::move(columns));
@@ -205,8 +205,8 @@ std::string to_markdown(const reproduction& r) {
     for (const reproduced_series& s : t.series)
       for (const char* what : {"published", "simulated", "error"})
         columns.push_back({fmt::format("{}: {}", table.series[s.series].label, what)});
-    if (!table.baseline.empty()) columns.push_back({"speed-up: published"});
-    if (!table.baseline.empty()) columns.push_back({"simulated"});
+    if (table.has_speed_up()) columns.push_back({"speed-up: published"});
+    if (table.has_speed_up()) columns.push_back({"simulated"});
     report::table rows(std::move(columns));
     for (std::size_t x = 0; x < table.xs.size(); ++x) {
       std::vector<std::string> row = {x_text(table, x)};
@@ -225,7 +225,7 @@ std::string to_markdown(const reproduction& r) {
       const speed_up s = speed_up_at(r.paper, t, x);
       const auto first = std::find_if(s.published.begin(), s.published.end(),
                                       [](const auto& v) { return v.has_value(); });
-      if (!table.baseline.empty()) {
+      if (table.has_speed_up()) {
         row.push_back(first == s.published.end() ? "" : ratio_text(*first));
         row.push_back(s.simulated ? ratio_text(s.simulated) : "");
       }

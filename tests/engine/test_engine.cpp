@@ -309,7 +309,7 @@ TEST_CASE("a thousand threads take turns") {
   CHECK(std::is_sorted(order.begin(), order.end()));
   engine::engine full;
   for (int i = 0; i < 1023; ++i) full.spawn("t", sim_time{}, [](thread&) {});
-  CHECK_THROWS_AS(full.spawn("one too many", sim_time{}, [](thread&) {}), std::length_error);
+  CHECK_THROWS_AS(full.spawn("one too many", sim_time{}, [](thread&) {}), engine::too_many_threads);
 }
 
 namespace {

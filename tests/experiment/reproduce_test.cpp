@@ -111,6 +111,14 @@ TEST_CASE("errors, roles and speed-up follow by hand from the formula", "[experi
   CHECK(*s.published[0] == Approx(2));
   CHECK_FALSE(s.published[1].has_value());
   CHECK_FALSE(speed_up_at(r.paper, r.tables[0], 1).simulated.has_value());
+  // Of rates more is better; of what is neither, nothing is faster.
+  published other = r.paper;
+  other.tables[0].unit = table_unit::other;
+  other.tables[0].unit_name = "MB/s";
+  CHECK(*speed_up_at(other, r.tables[0], 0).simulated == Approx(0.5));
+  CHECK(*speed_up_at(other, r.tables[0], 0).published[0] == Approx(0.5));
+  other.tables[0].unit_name = "%";
+  CHECK_FALSE(speed_up_at(other, r.tables[0], 0).simulated.has_value());
   // The populate pass takes 1 s: in milliseconds, against 500.
   CHECK(*r.tables[1].series[0].cells[0].value == 1000);
   CHECK(*r.tables[1].series[0].cells[0].run_errors[0] == Approx(100));
