@@ -53,9 +53,10 @@ TEST_CASE("SIGHUP that was set aside stays so", "[tools]") {
   const test::scratch dir;
   const std::string file = dir.file("s.yaml", test::small_scenario());
   // The program waits for the FIFO when the signal comes.
-  const test::ended e = test::shell(
-      "trap '' HUP; mkfifo " + dir.at("fifo") + "; '" HVSIM_PROGRAM "' run " + dir.at("fifo") +
-      " & sleep 0.5; kill -HUP $!; cat " + file + " >" + dir.at("fifo") + "; wait $!");
+  const test::ended e =
+      test::shell("trap '' HUP; mkfifo " + dir.at("fifo") + "; '" HVSIM_PROGRAM "' run " +
+                  dir.at("fifo") + " & sleep 0.5; kill -HUP $!; timeout 60 bash -c 'cat " + file +
+                  " >" + dir.at("fifo") + "'; wait $!");
   INFO(e.err);
   CHECK(e.code == 0);
   CHECK_THAT(e.out, Contains("Populate memory time"));

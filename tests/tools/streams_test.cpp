@@ -37,7 +37,8 @@ TEST_CASE("a pipe is read once, by every subcommand that reads a scenario", "[to
     const std::string fifo = dir.at(command + ".fifo");
     REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     // The writer comes late.
-    succeeds("(sleep 0.3; cat " + file + " >" + fifo + ") & " + program + command + " " + fifo,
+    succeeds("(sleep 0.3; timeout 60 bash -c 'cat " + file + " >" + fifo + "') & " + program +
+                 command + " " + fifo,
              phrase);
   }
   // Each cell loads the scenario.
