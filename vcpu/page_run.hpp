@@ -56,15 +56,14 @@ class page_run {
     return done_ != most_ && *entry().where == mmu::descriptor{};
   }
 
-  /// The next access walks the tables and traps. Returns when.
+  /// The next access walks the tables and traps.
   template <class Clock>
-  [[gnu::always_inline]] inline engine::sim_time trap(Clock& t) {
+  [[gnu::always_inline]] inline void trap(Clock& t) {
     check();
     t.advance(engine::part::tlb_walk, walk_);
-    trapped_ = t.now();
+    v_.trapped = t.now();
     trap_ = v_.shared_.machine->costs().trap.draw(v_.cpu.random);
     t.advance(engine::part::trap, trap_ / 2);
-    return trapped_;
   }
   /// Back to the guest, which executes the access again; `leaf` permits it.
   template <class Clock>
@@ -100,7 +99,6 @@ class page_run {
     v_.private_run_ += done_;
     v_.tlb.count_misses(walks);
     v_.tlb.count_walk_hits(walks * 2);
-    v_.trapped = trapped_;
   }
 
  private:
@@ -119,7 +117,6 @@ class page_run {
   std::uint32_t done_ = 0;
   engine::duration walk_;  // both stages, the upper levels cached
   engine::duration trap_;
-  engine::sim_time trapped_;
   syndrome esr_;
 };
 

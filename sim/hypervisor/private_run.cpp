@@ -43,7 +43,7 @@ void vm::handle_run(vcpu::vcpu& v, vcpu::page_run& run) {
       page_end =
           address.align_down(page.page_shift) + engine::bytes{std::uint64_t{1} << page.page_shift};
     }
-    v.trapped = run.trap(t);
+    run.trap(t);
     mmu::descriptor leaf;
     {
       const srcu_section reading(srcu_, c);
