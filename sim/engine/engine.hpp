@@ -132,9 +132,7 @@ class alignas(64) thread {
     parts_[place_of(p)] += d;
   }
 
-  /// Books time that `pass` or `pass_until` spends.
-  void book(part p, duration d) { book_at(place_of(p), d); }
-  /// `place`: place_of a part.
+  /// Books time that `pass` or `pass_until` spends. `place`: place_of its part.
   void book_at(std::size_t place, duration d) { parts_[place] += d; }
 
   /// Time that was booked as `from` was spent for `to`.
