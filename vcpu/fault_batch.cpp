@@ -44,6 +44,7 @@ void fault_batch::record() {
     const engine::duration spent = over - (first - f.since_trap);
     exits_.record(spent);
     latency_->record(spent);
+    steps_->slots().held(spent - f.trap);
     t.print.add(f.print);
     t.print.add(static_cast<std::uint64_t>(over.ps()));
     first = faults_[i].over + turns_[i + 1].gap;

@@ -9,6 +9,7 @@
 #include "sim/engine/histogram.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/sync/locks.hpp"
+#include "sim/sync/srcu.hpp"
 
 namespace hvsim::vcpu {
 
@@ -41,6 +42,9 @@ class fault_steps {
     sync::lock_side side;
   };
 
+  /// The steps lie in a section of `slots`, which begins and ends with the handler.
+  explicit fault_steps(sync::srcu& slots) : slots_(slots) {}
+
   void add_shared(sync::lock_side lock, bool work_of_fault, engine::duration work) {
     add(what::take, lock, work_of_fault, work);
     add(what::drop, lock, work_of_fault, work);
@@ -48,6 +52,7 @@ class fault_steps {
   void add_section(sync::lock_side lock) { add(what::section, lock, true, {}); }
 
   [[nodiscard]] const one& operator[](std::uint32_t i) const { return list_[i]; }
+  [[nodiscard]] sync::srcu& slots() const { return slots_; }
 
  private:
   void add(what kind, sync::lock_side lock, bool work_of_fault, engine::duration work) {
@@ -58,6 +63,7 @@ class fault_steps {
     list_[count_++] = {kind, 0, 1, work, -std::int64_t{work_of_fault}, lock};
   }
 
+  sync::srcu& slots_;
   std::array<one, 4> list_{};
   std::uint8_t count_ = 0;
 };
@@ -92,11 +98,13 @@ class alignas(64) fault_batch final : public engine::errand {
     faults_[count_++].since_trap = now - trapped;
     last_ = now;
   }
-  /// The last fault is over at `now`; `print` is its part of the fingerprint.
-  void close(engine::sim_time now, std::uint64_t print) {
+  /// The last fault is over at `now`; `print` is its part of the fingerprint. `trap`: what of its
+  /// time was not the handler's.
+  void close(engine::sim_time now, std::uint64_t print, engine::duration trap) {
     fault& f = faults_[count_ - 1];
     f.after = now - last_;
     f.print = print;
+    f.trap = trap;
   }
 
   /// Takes the turns of all faults. Returns by how much that has moved the clock on.
@@ -127,6 +135,7 @@ class alignas(64) fault_batch final : public engine::errand {
     engine::duration since_trap;  ///< until the first step
     engine::duration after;       ///< from the last step to the guest
     std::uint64_t print = 0;
+    engine::duration trap;
   };
   [[gnu::always_inline]] inline bool advance_step(engine::thread& t, const fault_steps::one& s,
                                                   engine::sim_time now, engine::duration working);

@@ -70,7 +70,7 @@ class page_run {
   [[gnu::always_inline]] inline void resume(Clock& t, mmu::descriptor leaf) {
     using mmu::level;
     t.advance(engine::part::trap, trap_ - trap_ / 2);
-    v_.batch.close(t.now(), at_.value() ^ esr_.esr() << 20);
+    v_.batch.close(t.now(), at_.value() ^ esr_.esr() << 20, trap_);
     if (++done_ == ends_batch_) [[unlikely]]
       return;
     check();

@@ -229,7 +229,7 @@ inline bool vcpu::take_abort(engine::gva address, mmu::access_kind kind,
 
   const std::uint64_t print = address.value() ^ registers.esr.esr() << 20;
   const bool ahead = !batch.empty();
-  if (ahead) batch.close(t.now(), print);
+  if (ahead) batch.close(t.now(), print, trap);
   if (private_run_ == 0 || private_run_ == fault_batch::capacity || !batching_) end_private_run();
   if (ahead) return again;
   const engine::duration spent = t.now() - trapped;

@@ -61,7 +61,7 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
   }
   if (on_abort) [[unlikely]]
     on_abort(v, r, address);
-  const srcu_section reading(srcu_, c);
+  const srcu_section reading(srcu_, v);
   memslot* const slot = find_slot(address);
   const std::uint32_t id = slot == nullptr ? decoded_abort::no_slot : slot->id;
   if (what.slot != id) [[unlikely]] {
@@ -210,6 +210,7 @@ inline mmu::stage2_result vm::change_tables(vcpu::vcpu& v, fault_state& mine, ab
   prot.execute = what.exec || machine_.features().dic;
   const bool shared = read_side && sw_.tables.walker != mmu::walker_flavour::exclusive;
   mmu::stage2_result result{};
+  const engine::sim_time since = t.now();
   if (shared) rcu_.read_lock(c);
   {
     table_port port(*this, c, &mine.cache, &v, a.is_private);
@@ -221,7 +222,7 @@ inline mmu::stage2_result vm::change_tables(vcpu::vcpu& v, fault_state& mine, ab
       result = map_one_page(port, mine, a, frame, prot, shared);
     }
   }
-  if (shared) rcu_.read_unlock(c);
+  if (shared) rcu_.read_unlock(c, t.now() - since);
   return result;
 }
 

@@ -9,17 +9,28 @@ namespace hvsim::hypervisor {
 inline constexpr engine::bytes page_size = engine::kibibytes(4);
 inline constexpr engine::bytes block_size = engine::mebibytes(2);
 
-/// One SRCU read-side section.
+/// The SRCU read-side section of one abort.
 class srcu_section {
  public:
-  srcu_section(sync::srcu& s, const machine::cpu& c) : srcu_(s), c_(c) { srcu_.read_lock(c_); }
+  srcu_section(sync::srcu& s, const vcpu::vcpu& v)
+      : srcu_(s), vcpu_(v), since_(v.cpu.thread->now()) {
+    srcu_.read_lock(v.cpu);
+  }
   srcu_section(const srcu_section&) = delete;
   srcu_section& operator=(const srcu_section&) = delete;
-  ~srcu_section() { srcu_.read_unlock(c_); }
+  ~srcu_section() {
+    const machine::cpu& c = vcpu_.cpu;
+    // What has not been drained ends with this abort.
+    if (vcpu_.batch.empty())
+      srcu_.read_unlock(c, c.thread->now() - since_);
+    else
+      srcu_.read_unlock_ahead(c);
+  }
 
  private:
   sync::srcu& srcu_;
-  const machine::cpu& c_;
+  const vcpu::vcpu& vcpu_;
+  engine::sim_time since_;
 };
 
 /// As counters::add takes the outcome of an operation.

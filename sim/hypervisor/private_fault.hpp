@@ -47,13 +47,14 @@ inline mmu::descriptor vm::fill_private(Clock& t, vcpu::vcpu& v, const fault_sta
       engine::pa{(page.first.value() + (in_page >> 12)) << 12}, mmu::level::l3, prot);
   const engine::sim_time locked = t.now();
   t.advance(engine::part::fault_software, costs.fault_locked.draw(c.random));
+  const engine::sim_time since = t.now();
   if (shared) rcu_.read_lock(c);
   counters_.add(sized_event::s2_map, page_size);
   fill_port<Clock> port(*this, c, t);
   const mmu::stage2_result result =
       mmu::fill_page_below(port, s2_, s2_.entry(mine.l3, mmu::level::l3, a.address), leaf, shared);
   counters_.add(result_event::s2_map, outcome_of(result));
-  if (shared) rcu_.read_unlock(c);
+  if (shared) rcu_.read_unlock(c, t.now() - since);
   if (write && sw_.dirty_inside_lock) mark_private_dirty(t, c, a);
   const engine::duration under_lock = t.now() - locked;
   t.turn_back(locked);

@@ -44,15 +44,13 @@ void vm::handle_run(vcpu::vcpu& v, vcpu::page_run& run) {
           address.align_down(page.page_shift) + engine::bytes{std::uint64_t{1} << page.page_shift};
     }
     run.trap(t);
-    mmu::descriptor leaf;
-    {
-      const srcu_section reading(srcu_, c);
-      ++faults_;
-      t.advance(engine::part::fault_software, costs.fault_software.draw(c.random));
-      leaf = fill_private(t, v, mine, a, page);
-      counters_.add_fault(what.counted_as, a.action);
-      counters_.add(event::abort_to_guest);
-    }
+    srcu_.read_lock(c);
+    ++faults_;
+    t.advance(engine::part::fault_software, costs.fault_software.draw(c.random));
+    const mmu::descriptor leaf = fill_private(t, v, mine, a, page);
+    counters_.add_fault(what.counted_as, a.action);
+    counters_.add(event::abort_to_guest);
+    srcu_.read_unlock_ahead(c);
     run.resume(t, leaf);
   }
   t.end();

@@ -24,7 +24,8 @@ vm::vm(engine::engine& e, machine::machine& m, host::mm& process, mmu::table_mem
       spinlock_(m, "mmu_lock", engine::part::mmu_lock_line, engine::part::mmu_lock_wait),
       rwlock_(m, "mmu_lock", engine::part::mmu_lock_line, engine::part::mmu_lock_wait),
       rcu_(e, m, engine::core_id{m.shape().cores() - 1}),
-      faulting_(config.vcpus) {
+      faulting_(config.vcpus),
+      fault_steps_(srcu_) {
   sw_.tables.fwb = m.features().fwb;
   sw_.tables.dic = m.features().dic;
   sw_.tables.tlb_range = sw_.flush_by_range && m.features().tlbi_range;
@@ -131,10 +132,14 @@ void vm::unlock_write(machine::cpu& c) {
 }
 
 std::vector<const sync::lock_stats*> vm::lock_statistics() const {
+  std::vector<const sync::lock_stats*> all;
   if (sw_.mmu_lock == lock_kind::spinlock)
-    return {&spinlock_.stats(), &mm_.mmap_lock().read_stats(), &srcu_.stats()};
-  return {&rwlock_.read_stats(), &rwlock_.write_stats(), &mm_.mmap_lock().read_stats(),
-          &srcu_.stats()};
+    all = {&spinlock_.stats()};
+  else
+    all = {&rwlock_.read_stats(), &rwlock_.write_stats()};
+  all.insert(all.end(), {&mm_.mmap_lock().read_stats(), &srcu_.stats(), &rcu_.section_stats(),
+                         &rcu_.callback_stats()});
+  return all;
 }
 
 engine::bytes vm::bookkeeping_bytes() const {

@@ -44,14 +44,17 @@ void rcu::softirq(engine::thread& t) {
     while (!queue_.empty() && queue_.front().sequence <= sequence) {
       const pending next = std::move(queue_.front());
       queue_.pop_front();
+      const engine::sim_time begun = t.now();
+      callbacks_.waited(begun - next.queued);
       next.work(cpu_);
-      ++callbacks_run_;
+      callbacks_.held(t.now() - begun);
     }
   }
 }
 
 void rcu::call(machine::cpu& c, callback work) {
   c.thread->sync();
+  callbacks_.acquired();
   queue_.push_back({c.thread->now(), sequence_, std::move(work)});
   if (cpu_.thread != nullptr && !waiting_for_readers_ && engine::engine::parked(*cpu_.thread))
     c.thread->owner().wake(*cpu_.thread, c.thread->now());
@@ -62,7 +65,9 @@ void rcu::barrier(machine::cpu& c, engine::part p) {
   if (queue_.empty()) return;
   barriers_.push_back(&c);
   if (engine::cpu_sharing* const cpus = c.thread->owner().sharing()) cpus->sleep(*c.thread);
+  const engine::sim_time since = c.thread->now();
   c.thread->park(p, "rcu_barrier");
+  sections_.waited(c.thread->now() - since);
 }
 
 }  // namespace hvsim::sync

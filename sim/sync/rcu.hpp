@@ -9,12 +9,15 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/sync/lock_stats.hpp"
 
 namespace hvsim::sync {
 
 /// Tree RCU as a stage-2 walker sees it: entering and leaving a section costs nothing
 /// (PREEMPT_NONE), callbacks run in softirq context after a grace period, in order of call_rcu.
 /// Callbacks run on a daemon thread of the engine. Used by the fibers of one engine.
+///
+/// Sections nest; the outermost one is what is counted and timed.
 class rcu {
  public:
   using callback = std::function<void(machine::cpu&)>;
@@ -24,10 +27,15 @@ class rcu {
 
   void read_lock(machine::cpu& c) {
     auto& r = reader(c);
-    if (r.nesting++ == 0) r.since = ++sequence_;
+    if (r.nesting++ != 0) return;
+    r.since = ++sequence_;
+    sections_.acquired();
   }
-  void read_unlock(machine::cpu& c) {
-    if (--readers_[c.thread->id()].nesting == 0 && waiting_for_readers_) [[unlikely]]
+  /// `length`: of the section that began with the read_lock to which this belongs.
+  void read_unlock(machine::cpu& c, engine::duration length) {
+    if (--readers_[c.thread->id()].nesting != 0) return;
+    sections_.held(length);
+    if (waiting_for_readers_) [[unlikely]]
       wake_softirq(c);
   }
 
@@ -37,7 +45,13 @@ class rcu {
   /// Waits until every callback queued so far has run; the wait is booked as `p`.
   void barrier(machine::cpu& c, engine::part p);
 
-  [[nodiscard]] std::uint64_t callbacks_run() const { return callbacks_run_; }
+  [[nodiscard]] std::uint64_t callbacks_run() const { return callbacks_.hold().count(); }
+
+  /// Read-side sections as acquisitions, waits of barrier as contention.
+  [[nodiscard]] const lock_stats& section_stats() const { return sections_; }
+  /// Calls of call_rcu as acquisitions, the time until each callback began as contention (its grace
+  /// period, and those before it), the time that it ran as hold.
+  [[nodiscard]] const lock_stats& callback_stats() const { return callbacks_; }
 
  private:
   struct section {
@@ -65,7 +79,8 @@ class rcu {
   std::vector<machine::cpu*> barriers_;
   std::uint64_t sequence_ = 0;
   bool waiting_for_readers_ = false;
-  std::uint64_t callbacks_run_ = 0;
+  lock_stats sections_{"rcu", "rcu"};
+  lock_stats callbacks_{"rcu", "call_rcu"};
 };
 
 }  // namespace hvsim::sync

@@ -26,7 +26,14 @@ class srcu {
     s.since = sequence_;
     stats_.acquired();
   }
-  void read_unlock(const machine::cpu& c) {
+  /// `length`: of the section.
+  void read_unlock(const machine::cpu& c, engine::duration length) {
+    stats_.held(length);
+    read_unlock_ahead(c);
+  }
+  /// The section is part of a fault that is handled ahead of the time of its locks: how long it was
+  /// is said later, with `held`.
+  void read_unlock_ahead(const machine::cpu& c) {
     readers_[c.thread->id()].open = false;
     if (!waiters_.empty()) [[unlikely]]
       section_ended(c);
@@ -34,6 +41,8 @@ class srcu {
 
   /// The wait, which is counted as a contended acquisition's, is booked as `p`.
   void synchronize(machine::cpu& c, engine::part p);
+
+  void held(engine::duration length) { stats_.held(length); }
 
   /// Sections as acquisitions, waits of synchronize as contention.
   [[nodiscard]] const lock_stats& stats() const { return stats_; }

@@ -298,12 +298,15 @@ TEST_CASE("an RCU callback waits for a grace period, and for readers that are ol
       rcu.read_lock(c);  // nested
       if (long_reader)
         c.thread->wait_until(part::idle, engine::sim_time{} + engine::milliseconds(50));
-      rcu.read_unlock(c);
+      rcu.read_unlock(c, engine::milliseconds(7));  // of no account: an inner one
       CHECK(ran == 0);
-      rcu.read_unlock(c);
+      rcu.read_unlock(c, c.thread->now() - engine::sim_time{});
     });
     w.add(engine::milliseconds(1), [&](machine::cpu& c) {
-      rcu.call(c, [&](machine::cpu& softirq) { ran = softirq.thread->now().ps() / 1'000'000'000; });
+      rcu.call(c, [&](machine::cpu& softirq) {
+        ran = softirq.thread->now().ps() / 1'000'000'000;
+        softirq.thread->advance(part::table_work, engine::microseconds(3));
+      });
       CHECK(ran == 0);
       rcu.barrier(c, part::ioctl);
       CHECK(ran != 0);
@@ -314,10 +317,21 @@ TEST_CASE("an RCU callback waits for a grace period, and for readers that are ol
       c.thread->sync();
       rcu.read_lock(c);
       c.thread->wait_until(part::idle, engine::sim_time{} + engine::milliseconds(90));
-      rcu.read_unlock(c);
+      rcu.read_unlock(c, engine::milliseconds(88));
     });
     w.engine.run();
     CHECK(ran == (long_reader ? 50 : 11));
+    const sync::lock_stats& sections = rcu.section_stats();
+    CHECK(sections.acquisitions() == 2);
+    CHECK(sections.hold().count() == 2);
+    CHECK(sections.hold().sum() == engine::milliseconds(long_reader ? 50 + 88 : 88));
+    CHECK(sections.contended() == 1);  // the barrier, from 1 ms until the callback is over
+    CHECK(sections.wait().sum() ==
+          engine::milliseconds(long_reader ? 49 : 10) + engine::microseconds(3));
+    const sync::lock_stats& callbacks = rcu.callback_stats();
+    CHECK(callbacks.acquisitions() == 1);
+    CHECK(callbacks.wait().sum() == engine::milliseconds(long_reader ? 49 : 10));
+    CHECK(callbacks.hold().sum() == engine::microseconds(3));
   }
 }
 
@@ -343,7 +357,7 @@ TEST_CASE("no RCU callback runs before a section that was open at its call has e
           c.thread->sync();
           c.thread->sync();
           open[i] = 0;
-          rcu.read_unlock(c);
+          rcu.read_unlock(c, {});
         }
       });
     w.add(nanoseconds(1), [&](machine::cpu& c) {
@@ -366,11 +380,11 @@ TEST_CASE("SRCU: synchronize waits for sections that are open, and for no others
   unit::world w;
   sync::srcu srcu("srcu");
   const auto reader = [&](int from, int to) {
-    w.add(engine::microseconds(from), [&, to](machine::cpu& c) {
+    w.add(engine::microseconds(from), [&, from, to](machine::cpu& c) {
       c.thread->sync();
       srcu.read_lock(c);
       c.thread->wait_until(part::idle, engine::sim_time{} + engine::microseconds(to));
-      srcu.read_unlock(c);
+      srcu.read_unlock(c, engine::microseconds(to - from));
     });
   };
   reader(1, 50);
@@ -390,6 +404,7 @@ TEST_CASE("SRCU: synchronize waits for sections that are open, and for no others
   CHECK(srcu.stats().acquisitions() == 3);
   CHECK(srcu.stats().contended() == 1);
   CHECK(srcu.stats().wait().sum() == engine::microseconds(40));
+  CHECK(srcu.stats().hold().sum() == engine::microseconds(49 + 28 + 70));
 }
 
 TEST_CASE("SRCU: nothing that a reader found goes away before its section ends") {
@@ -408,7 +423,7 @@ TEST_CASE("SRCU: nothing that a reader found goes away before its section ends")
           c.thread->sync();
           c.thread->sync();
           if (found) CHECK(!freed);
-          srcu.read_unlock(c);
+          srcu.read_unlock(c, {});
         }
       });
     w.add(nanoseconds(1), [&](machine::cpu& c) {
