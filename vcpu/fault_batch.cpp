@@ -19,11 +19,12 @@ void fault_batch::step_on_fiber() {
   sync::lock_stats& stats = *n.which->side.stats;
   switch (n.which->kind) {
     case fault_steps::what::take:
-      n.lock->lock_shared(cpu_, stats);
+      n.lock->join_readers(cpu_, stats);
+      turn_->waits[n.which->wait] = {};
       (void)advance_step(t, *n.which, t.now(), n.work);
       return;
     case fault_steps::what::drop:
-      n.lock->unlock_shared(cpu_, stats, t.now() - n.work);
+      n.lock->leave_readers(cpu_, stats);
       break;
     case fault_steps::what::section:
       n.lock->lock_exclusive(cpu_, stats);
@@ -36,18 +37,32 @@ void fault_batch::step_on_fiber() {
 
 // What each fault took, now that its steps have their times.
 void fault_batch::record() {
+  for (const fault_steps::sharing& s : steps_->shared()) {
+    sync::lock_stats& stats = *s.take->side.stats;
+    stats.acquired(count_);
+    engine::histogram::recorder holds = stats.holds();
+    engine::histogram::recorder waits = stats.waits();
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      const turn& f = turns_[i];
+      holds.record(f.work_in(*s.take));
+      if (f.waits[s.wait] > engine::duration{}) waits.record(f.waits[s.wait]);
+    }
+  }
+
   engine::thread& t = *cpu_.thread;
+  engine::histogram::recorder latencies(*latency_);
+  engine::histogram::recorder sections = steps_->slots().lengths();
   engine::sim_time first = origin_;
   for (std::uint32_t i = 0; i < count_; ++i) {
     const fault& f = faults_[i];
-    const engine::sim_time over = faults_[i].over + f.after;
+    const engine::sim_time over = turns_[i].over + f.after;
     const engine::duration spent = over - (first - f.since_trap);
     exits_.record(spent);
-    latency_->record(spent);
-    steps_->slots().held(spent - f.trap);
+    latencies.record(spent);
+    sections.record(spent - f.trap);
     t.print.add(f.print);
     t.print.add(static_cast<std::uint64_t>(over.ps()));
-    first = faults_[i].over + turns_[i + 1].gap;
+    first = turns_[i].over + turns_[i + 1].gap;
   }
 }
 
@@ -58,11 +73,12 @@ engine::duration fault_batch::drain() {
   t.turn_back(origin_);
   core_ = cpu_.core;
   turns_[count_].gap = {};
-  now_at_ = 0;
-  next_step_ = 0;
-  for (t.run(*this); now_at_ != count_; t.run(*this)) {
+  step_ = &steps_->first();
+  turn_ = turns_.data();
+  end_ = turn_ + count_;
+  for (t.run(*this); turn_ != end_; t.run(*this)) {
     step_on_fiber();
-    if (now_at_ == count_) break;
+    if (turn_ == end_) break;
   }
   record();
   t.pass(ahead - last_);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "sim/engine/engine.hpp"
 #include "sim/engine/histogram.hpp"
@@ -35,37 +36,53 @@ class fault_steps {
   };
   struct one {
     what kind = what::take;
-    std::uint8_t next = 0;  ///< step, by number
     std::uint8_t last = 0;  ///< 1 for the last step of a fault
+    std::uint8_t wait = 0;  ///< which of the fault's waits it is
+    const one* next = nullptr;
     engine::duration work;
     std::int64_t work_of_fault = 0;  ///< all ones: as long as the fault says, besides `work`
     sync::lock_side side;
   };
+  /// A lock that faults take shared: their waits of this number.
+  struct sharing {
+    const one* take = nullptr;
+    std::size_t wait = 0;
+  };
+  static constexpr std::size_t most_shared = 2;
 
   /// The steps lie in a section of `slots`, which begins and ends with the handler.
   explicit fault_steps(sync::srcu& slots) : slots_(slots) {}
+  fault_steps(const fault_steps&) = delete;
+  fault_steps& operator=(const fault_steps&) = delete;
 
   void add_shared(sync::lock_side lock, bool work_of_fault, engine::duration work) {
-    add(what::take, lock, work_of_fault, work);
-    add(what::drop, lock, work_of_fault, work);
+    sharing_[shared_] = {&list_[count_], shared_};
+    add(what::take, lock, work_of_fault, work, shared_++);
+    add(what::drop, lock, work_of_fault, work, most_shared);
   }
-  void add_section(sync::lock_side lock) { add(what::section, lock, true, {}); }
+  void add_section(sync::lock_side lock) { add(what::section, lock, true, {}, most_shared); }
 
-  [[nodiscard]] const one& operator[](std::uint32_t i) const { return list_[i]; }
+  [[nodiscard]] const one& first() const { return list_[0]; }
+  [[nodiscard]] std::span<const sharing> shared() const { return {sharing_.data(), shared_}; }
   [[nodiscard]] sync::srcu& slots() const { return slots_; }
 
  private:
-  void add(what kind, sync::lock_side lock, bool work_of_fault, engine::duration work) {
+  void add(what kind, sync::lock_side lock, bool work_of_fault, engine::duration work,
+           std::size_t wait) {
     if (count_ != 0) {
       list_[count_ - 1].last = 0;
-      list_[count_ - 1].next = count_;
+      list_[count_ - 1].next = &list_[count_];
     }
-    list_[count_++] = {kind, 0, 1, work, -std::int64_t{work_of_fault}, lock};
+    list_[count_++] = {kind,         1,    static_cast<std::uint8_t>(wait),
+                       list_.data(), work, -std::int64_t{work_of_fault},
+                       lock};
   }
 
   sync::srcu& slots_;
   std::array<one, 4> list_{};
-  std::uint8_t count_ = 0;
+  std::array<sharing, most_shared> sharing_{};
+  std::size_t count_ = 0;
+  std::size_t shared_ = 0;
 };
 
 /// In a private chunk everything that a fault does between its lock steps concerns nobody else. So
@@ -117,8 +134,11 @@ class alignas(64) fault_batch final : public engine::errand {
     engine::duration work;
   };
   [[nodiscard]] next_step look() const {
-    const fault_steps::one& s = (*steps_)[next_step_];
-    return {&s, s.side.lock, work_of(s)};
+    const fault_steps::one& s = *step_;
+    return {&s, s.side.lock, turn_->work_in(s)};
+  }
+  [[nodiscard]] static bool may_wake(const next_step& n) {
+    return n.which->kind == fault_steps::what::section;
   }
   bool step(engine::thread& t, const next_step& n);
   bool step(engine::thread& t) override { return step(t, look()); }
@@ -129,9 +149,14 @@ class alignas(64) fault_batch final : public engine::errand {
   struct turn {
     engine::duration gap;  ///< from the last step of the fault before
     engine::duration work;
+    engine::sim_time over;  ///< when the last step so far was
+    /// For the words of locks, if positive; the last is of steps that count none.
+    std::array<engine::duration, fault_steps::most_shared + 1> waits;
+    [[nodiscard]] engine::duration work_in(const fault_steps::one& s) const {
+      return s.work + engine::duration{work.ps() & s.work_of_fault};
+    }
   };
   struct fault {
-    engine::sim_time over;        ///< when the last step so far was
     engine::duration since_trap;  ///< until the first step
     engine::duration after;       ///< from the last step to the guest
     std::uint64_t print = 0;
@@ -142,16 +167,14 @@ class alignas(64) fault_batch final : public engine::errand {
   bool section(engine::thread& t, const next_step& n);
   void step_on_fiber();
   void record();
-  [[nodiscard]] engine::duration work_of(const fault_steps::one& s) const {
-    return s.work + engine::duration{turns_[now_at_].work.ps() & s.work_of_fault};
-  }
 
   // What a turn needs comes first.
-  const fault_steps* steps_ = nullptr;
+  const fault_steps::one* step_ = nullptr;  // whose turn is next,
+  turn* turn_ = nullptr;                    // of this fault
+  turn* end_ = nullptr;
   engine::core_id core_;
   std::uint32_t count_ = 0;
-  std::uint32_t now_at_ = 0;  // fault and step whose turn is next
-  std::uint32_t next_step_ = 0;
+  const fault_steps* steps_ = nullptr;
   std::array<turn, capacity + 1> turns_{};  // behind the last one there is no gap
   std::array<fault, capacity> faults_{};
   machine::cpu& cpu_;
@@ -165,11 +188,11 @@ class alignas(64) fault_batch final : public engine::errand {
 // step of a fault is one in three or four, in an order that the host cannot guess: hence no branch.
 inline bool fault_batch::advance_step(engine::thread& t, const fault_steps::one& s,
                                       engine::sim_time now, engine::duration working) {
-  faults_[now_at_].over = now;
-  now_at_ += s.last;
-  next_step_ = s.next;
-  t.pass_until(now + working + engine::duration{turns_[now_at_].gap.ps() & -std::int64_t{s.last}});
-  return now_at_ != count_;
+  turn_->over = now;
+  turn_ += s.last;
+  step_ = s.next;
+  t.pass_until(now + working + engine::duration{turn_->gap.ps() & -std::int64_t{s.last}});
+  return turn_ != end_;
 }
 
 inline bool fault_batch::step(engine::thread& t, const next_step& n) {
@@ -177,8 +200,10 @@ inline bool fault_batch::step(engine::thread& t, const next_step& n) {
   if (s.kind == fault_steps::what::section) return section(t, n);
   const bool take = s.kind == fault_steps::what::take;
   engine::sim_time now;
-  if (!n.lock->shared_turn(t, core_, *s.side.stats, take, n.work, now)) [[unlikely]]
+  engine::duration queued;
+  if (!n.lock->shared_turn(t, core_, take, now, queued)) [[unlikely]]
     return false;
+  turn_->waits[s.wait] = queued;
   return advance_step(t, s, now, engine::duration{n.work.ps() & -std::int64_t{take}});
 }
 

@@ -376,7 +376,7 @@ std::size_t engine::turns_at_depth(engine& e, std::size_t id) {
       return id;
     }
     const event_key key = t.key();
-    if (e.horizon_ != next || e.ready_.top() != rest) [[unlikely]] {  // the step has woken a thread
+    if (E::may_wake(step) && (e.horizon_ != next || e.ready_.top() != rest)) [[unlikely]] {  // the step has woken a thread
       e.ready_.insert_key(next);
       e.ready_.insert_key(key);
       return e.ready_.top() & id_mask;

@@ -31,6 +31,36 @@ class alignas(64) histogram {
       max_ = ps;
   }
 
+  /// Records several durations into one histogram, which must not be used until it is gone.
+  class recorder {
+   public:
+    explicit recorder(histogram& h)
+        : to_(h), buckets_(h.buckets_.data()), min_(h.min_), max_(h.max_) {}
+    recorder(const recorder&) = delete;
+    recorder& operator=(const recorder&) = delete;
+    ~recorder() {
+      to_.count_ += count_;
+      to_.sum_ += sum_;
+      to_.min_ = min_;
+      to_.max_ = max_;
+    }
+    void record(duration d, std::uint64_t times = 1) {
+      const std::int64_t ps = d.ps();
+      buckets_[index_of(static_cast<std::uint64_t>(ps))] += times;
+      count_ += times;
+      sum_ += ps * static_cast<std::int64_t>(times);
+      min_ = std::min(min_, ps);
+      max_ = std::max(max_, ps);
+    }
+
+   private:
+    histogram& to_;
+    std::uint64_t* buckets_;
+    std::uint64_t count_ = 0;
+    std::int64_t sum_ = 0;
+    std::int64_t min_, max_;
+  };
+
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] duration sum() const { return duration{sum_}; }
   [[nodiscard]] duration min() const { return duration{count_ == 0 ? 0 : min_}; }

@@ -97,8 +97,12 @@ class fair_lock {
   }
 
   void lock_shared(machine::cpu& c, lock_stats& stats) {
-    c.thread->sync();
     stats.acquired();
+    join_readers(c, stats);
+  }
+  /// The same for a caller that counts the acquisition at another time.
+  void join_readers(machine::cpu& c, lock_stats& stats) {
+    c.thread->sync();
     const engine::sim_time arrived = c.thread->now();
     const engine::sim_time queued_until = word_.free_at;
     if (exclusive_ || !queue_.empty()) [[unlikely]] {
@@ -117,6 +121,10 @@ class fair_lock {
   /// `since` is when the caller's lock_shared returned.
   void unlock_shared(machine::cpu& c, lock_stats& stats, engine::sim_time since) {
     stats.held(c.thread->now() - since);
+    leave_readers(c, stats);
+  }
+  /// The same for a caller that says at another time how long it held the lock.
+  void leave_readers(machine::cpu& c, const lock_stats& stats) {
     c.thread->sync();
     dropped(c, stats, false);
     machine_.take_line(c, word_, line_part_);
@@ -128,22 +136,20 @@ class fair_lock {
     }
   }
 
-  /// Takes (or drops) the lock shared, for a caller that has synced; as lock_shared and
-  /// unlock_shared without observers, but shaped so that the host need not guess which of the two
-  /// it is. False: the lock is not free, or somebody waits for it; nothing was done. `now`: the
-  /// thread's time afterwards.
-  [[gnu::always_inline]] bool shared_turn(engine::thread& t, engine::core_id core,
-                                          lock_stats& stats, bool take, engine::duration held,
-                                          engine::sim_time& now) {
+  /// Takes (or drops) the lock shared, for a caller that has synced and counts by itself; as
+  /// join_readers and leave_readers without observers, but shaped so that the host need not guess
+  /// which of the two it is. False: the lock is not free, or somebody waits for it; nothing was
+  /// done. `now`: the thread's time afterwards. `queued`: the wait for the word, if positive.
+  [[gnu::always_inline]] bool shared_turn(engine::thread& t, engine::core_id core, bool take,
+                                          engine::sim_time& now, engine::duration& queued) {
     const engine::sim_time arrived = t.now();
     const unsigned one = take ? 1 : 0;
     const unsigned taken_over = static_cast<unsigned>(exclusive_) | (arrived < free_at_ ? 1U : 0U);
     if ((static_cast<unsigned>(!queue_.empty()) | (taken_over & one)) != 0) [[unlikely]]
       return false;
-    const engine::duration queued = word_.free_at - arrived;
+    queued = word_.free_at - arrived;
     now = machine_.book_line(t, core, word_, line_place_);
     readers_ += 2 * one - 1;
-    stats.taken_or_dropped(take, queued, held);
     if (readers_ == 0) free_at_ = now;
     return true;
   }

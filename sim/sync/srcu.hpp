@@ -32,7 +32,7 @@ class srcu {
     read_unlock_ahead(c);
   }
   /// The section is part of a fault that is handled ahead of the time of its locks: how long it was
-  /// is said later, with `held`.
+  /// is said later, to `lengths`.
   void read_unlock_ahead(const machine::cpu& c) {
     readers_[c.thread->id()].open = false;
     if (!waiters_.empty()) [[unlikely]]
@@ -42,7 +42,7 @@ class srcu {
   /// The wait, which is counted as a contended acquisition's, is booked as `p`.
   void synchronize(machine::cpu& c, engine::part p);
 
-  void held(engine::duration length) { stats_.held(length); }
+  [[nodiscard]] engine::histogram::recorder lengths() { return stats_.holds(); }
 
   /// Sections as acquisitions, waits of synchronize as contention.
   [[nodiscard]] const lock_stats& stats() const { return stats_; }
