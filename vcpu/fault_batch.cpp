@@ -37,15 +37,15 @@ void fault_batch::step_on_fiber() {
 
 // What each fault took, now that its steps have their times.
 void fault_batch::record() {
-  for (const fault_steps::sharing& s : steps_->shared()) {
-    sync::lock_stats& stats = *s.take->side.stats;
+  for (const fault_steps::one* take : steps_->takes()) {
+    sync::lock_stats& stats = *take->side.stats;
     stats.acquired(count_);
     engine::histogram::recorder holds = stats.holds();
     engine::histogram::recorder waits = stats.waits();
     for (std::uint32_t i = 0; i < count_; ++i) {
       const turn& f = turns_[i];
-      holds.record(f.work_in(*s.take));
-      if (f.waits[s.wait] > engine::duration{}) waits.record(f.waits[s.wait]);
+      holds.record(f.work_in(*take));
+      if (f.waits[take->wait] > engine::duration{}) waits.record(f.waits[take->wait]);
     }
   }
 

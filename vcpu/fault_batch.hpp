@@ -37,16 +37,11 @@ class fault_steps {
   struct one {
     what kind = what::take;
     std::uint8_t last = 0;  ///< 1 for the last step of a fault
-    std::uint8_t wait = 0;  ///< which of the fault's waits it is
+    std::uint8_t wait = 0;  ///< which of the fault's waits is its own
     const one* next = nullptr;
     engine::duration work;
     std::int64_t work_of_fault = 0;  ///< all ones: as long as the fault says, besides `work`
     sync::lock_side side;
-  };
-  /// A lock that faults take shared: their waits of this number.
-  struct sharing {
-    const one* take = nullptr;
-    std::size_t wait = 0;
   };
   static constexpr std::size_t most_shared = 2;
 
@@ -56,14 +51,15 @@ class fault_steps {
   fault_steps& operator=(const fault_steps&) = delete;
 
   void add_shared(sync::lock_side lock, bool work_of_fault, engine::duration work) {
-    sharing_[shared_] = {&list_[count_], shared_};
+    takes_[shared_] = &list_[count_];
     add(what::take, lock, work_of_fault, work, shared_++);
     add(what::drop, lock, work_of_fault, work, most_shared);
   }
   void add_section(sync::lock_side lock) { add(what::section, lock, true, {}, most_shared); }
 
   [[nodiscard]] const one& first() const { return list_[0]; }
-  [[nodiscard]] std::span<const sharing> shared() const { return {sharing_.data(), shared_}; }
+  /// Those that take a lock shared.
+  [[nodiscard]] std::span<const one* const> takes() const { return {takes_.data(), shared_}; }
   [[nodiscard]] sync::srcu& slots() const { return slots_; }
 
  private:
@@ -73,14 +69,19 @@ class fault_steps {
       list_[count_ - 1].last = 0;
       list_[count_ - 1].next = &list_[count_];
     }
-    list_[count_++] = {kind,         1,    static_cast<std::uint8_t>(wait),
-                       list_.data(), work, -std::int64_t{work_of_fault},
-                       lock};
+    one& s = list_[count_++];
+    s.kind = kind;
+    s.last = 1;
+    s.wait = static_cast<std::uint8_t>(wait);
+    s.next = list_.data();
+    s.work = work;
+    s.work_of_fault = -std::int64_t{work_of_fault};
+    s.side = lock;
   }
 
   sync::srcu& slots_;
   std::array<one, 4> list_{};
-  std::array<sharing, most_shared> sharing_{};
+  std::array<const one*, most_shared> takes_{};
   std::size_t count_ = 0;
   std::size_t shared_ = 0;
 };

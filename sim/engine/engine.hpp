@@ -236,7 +236,8 @@ class engine {
   void move_wait(thread& waiter, sim_time t);
 
   /// Of errands of class E, for their constructor. E::look says what the next step is, as an
-  /// E::next_step that holds until the thread's turn, and E::step(thread, next_step) takes it.
+  /// E::next_step that holds until the thread's turn, E::step(thread, next_step) takes it, and
+  /// E::may_wake(next_step) says whether it might wake another thread.
   template <class E>
   static std::size_t turns_of(engine& e, std::size_t id);
 
@@ -376,7 +377,7 @@ std::size_t engine::turns_at_depth(engine& e, std::size_t id) {
       return id;
     }
     const event_key key = t.key();
-    if (E::may_wake(step) && (e.horizon_ != next || e.ready_.top() != rest)) [[unlikely]] {  // the step has woken a thread
+    if (E::may_wake(step) && (e.horizon_ != next || e.ready_.top() != rest)) [[unlikely]] {
       e.ready_.insert_key(next);
       e.ready_.insert_key(key);
       return e.ready_.top() & id_mask;

@@ -97,6 +97,7 @@ struct steps_with_loop final : engine::errand {
   steps_with_loop(play& p, int n, int g)
       : errand(engine::engine::turns_of<steps_with_loop>), in(p), left(n), gap(g) {}
   [[nodiscard]] next_step look() const { return {left}; }
+  [[nodiscard]] static bool may_wake(const next_step& n) { return n.left % 3 == 1; }
   bool step(thread& t, const next_step& n) {
     CHECK(n.left == left);  // what was looked up before the turn still holds
     in.step(t, left, gap);
