@@ -22,19 +22,21 @@ std::string phases_text(const run_result& r) {
   return titled("Phases (virtual time)", t);
 }
 
-/// The columns of `perf lock contention`, longest total wait first.
+/// The columns of `perf lock contention` and what it does not know, longest total wait first.
 std::string locks_text(const run_result& r) {
   std::vector<lock_result> locks = r.locks;
   std::stable_sort(locks.begin(), locks.end(),
                    [](const auto& a, const auto& b) { return a.total_wait > b.total_wait; });
-  std::string out =
-      fmt::format("\nLock contention\n{:>12} {:>12} {:>12} {:>12} {:>14} {:>12}   {}\n\n",
-                  "contended", "total wait", "max wait", "avg wait", "acquired", "type", "caller");
+  std::string out = fmt::format(
+      "\nLock contention\n{:>12} {:>12} {:>12} {:>12} {:>14} {:>12} {:>12} {:>12}   {}\n\n",
+      "contended", "total wait", "max wait", "avg wait", "acquired", "avg hold", "max hold", "type",
+      "caller");
   for (const auto& l : locks) {
     const auto divisor = static_cast<std::int64_t>(std::max<std::uint64_t>(l.contended, 1));
-    out += fmt::format("{:>12} {:>12} {:>12} {:>12} {:>14} {:>12}   {}\n", l.contended,
-                       scaled_text(l.total_wait), scaled_text(l.max_wait),
-                       scaled_text(l.total_wait / divisor), l.acquisitions, l.type, l.name);
+    out += fmt::format("{:>12} {:>12} {:>12} {:>12} {:>14} {:>12} {:>12} {:>12}   {}\n",
+                       l.contended, scaled_text(l.total_wait), scaled_text(l.max_wait),
+                       scaled_text(l.total_wait / divisor), l.acquisitions,
+                       scaled_text(l.hold.mean), scaled_text(l.max_hold), l.type, l.name);
   }
   return out;
 }

@@ -23,10 +23,10 @@ Phases (virtual time)
   total     0.000040000s
 
 Lock contention
-   contended   total wait     max wait     avg wait       acquired         type   caller
+   contended   total wait     max wait     avg wait       acquired     avg hold     max hold         type   caller
 
-           4      6.00 us      3.00 us      1.50 us              6     rwlock:W   mmu_lock
-           0         0 ps         0 ps         0 ps             10     rwlock:R   mmu_lock
+           4      6.00 us      3.00 us      1.50 us              6       700 ns       800 ns     rwlock:W   mmu_lock
+           0         0 ps         0 ps         0 ps             10         0 ps       100 ns     rwlock:R   mmu_lock
 
 Analyze events for all VMs, all VCPUs:
 
