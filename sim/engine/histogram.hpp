@@ -31,7 +31,8 @@ class alignas(64) histogram {
       max_ = ps;
   }
 
-  /// Records several durations into one histogram, which must not be used until it is gone.
+  /// Records several durations into one histogram, which must not be used until it is gone. Keeps
+  /// what they have in common in the host's registers.
   class recorder {
    public:
     explicit recorder(histogram& h)
@@ -44,11 +45,11 @@ class alignas(64) histogram {
       to_.min_ = min_;
       to_.max_ = max_;
     }
-    void record(duration d, std::uint64_t times = 1) {
+    void record(duration d) {
       const std::int64_t ps = d.ps();
-      buckets_[index_of(static_cast<std::uint64_t>(ps))] += times;
-      count_ += times;
-      sum_ += ps * static_cast<std::int64_t>(times);
+      ++buckets_[index_of(static_cast<std::uint64_t>(ps))];
+      ++count_;
+      sum_ += ps;
       min_ = std::min(min_, ps);
       max_ = std::max(max_, ps);
     }

@@ -207,12 +207,19 @@ TEST_CASE("percentiles agree with a sorted vector to one bucket") {
     (i % 3 == 0 ? left : right).record(duration{v});
   }
   left.merge(right);
+  histogram together;  // some at a time, with some alone between
+  for (std::size_t i = 0; i < values.size();) {
+    for (histogram::recorder r(together); i < values.size() && i % 41 != 40; ++i)
+      r.record(duration{values[i]});
+    if (i < values.size()) together.record(duration{values[i++]});
+  }
   std::sort(values.begin(), values.end());
   for (const unsigned permille : {1U, 10U, 250U, 500U, 900U, 990U, 999U, 1000U}) {
     const std::int64_t exact = values[(values.size() * permille + 999) / 1000 - 1];
     CHECK(h.percentile(permille).ps() >= exact);
     CHECK(h.percentile(permille).ps() <= exact + exact / 128);
     CHECK(left.percentile(permille) == h.percentile(permille));
+    CHECK(together.percentile(permille) == h.percentile(permille));
   }
   CHECK(h.min().ps() == values.front());
   CHECK(h.max().ps() == values.back());
@@ -222,6 +229,10 @@ TEST_CASE("percentiles agree with a sorted vector to one bucket") {
   CHECK(h.mean().ps() == sum / 5000);
   CHECK(left.count() == 5000);
   CHECK(left.sum() == h.sum());
+  CHECK(together.count() == 5000);
+  CHECK(together.sum().ps() == sum);
+  CHECK(together.min().ps() == values.front());
+  CHECK(together.max().ps() == values.back());
 }
 
 TEST_CASE("a fingerprint depends on every word and on their order") {
