@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/units.hpp"
@@ -62,6 +63,12 @@ class mm {
   /// thread may have been faster; then its page is returned.
   host_page fault_in(machine::cpu& c, std::size_t vma_index, engine::hva address, bool take_lock);
 
+  /// The line of a page's reference count, which is in its own struct page: of the whole huge page
+  /// for one of 2 MiB. For pages that several threads can reach; others cost as an owned line does.
+  [[nodiscard]] machine::line& reference_count(const host_page& p) {
+    return reference_counts_[p.first.value()];
+  }
+
   /// Makes every page present without charging time: memory that the VMM wrote before the
   /// measurement.
   void populate(std::size_t vma_index);
@@ -78,6 +85,7 @@ class mm {
   machine::machine& machine_;
   sync::rwsem lock_;
   std::vector<vma> vmas_;
+  std::unordered_map<std::uint64_t, machine::line> reference_counts_;  // by first frame
   std::uint64_t next_frame_ = 0x100000;  // 4 GiB: above what firmware and kernel take
 };
 

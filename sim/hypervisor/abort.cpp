@@ -270,8 +270,7 @@ inline void vm::user_mem_abort(vcpu::vcpu& v, fault_state& mine, abort& a) {
     if (!a.is_private) t.sync();
     privacy_.check(t, access::object::page_reference, access::use::write, a.address);
     if (a.is_private) return;
-    machine_.take_line(c, slot.page_refs[(a.address.value() >> 21) - (slot.base.value() >> 21)],
-                       engine::part::fault_software);
+    machine_.take_line(c, mm_.reference_count(*page), engine::part::fault_software);
   };
   touch_page_count();
 

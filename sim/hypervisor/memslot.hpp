@@ -61,7 +61,6 @@ struct memslot {
   std::size_t vma = 0;
   bool logging = false;
   dirty_bitmap dirty;
-  std::vector<machine::line> page_refs;  ///< reference count line of each 2 MiB of guest memory
 
   [[nodiscard]] bool contains(engine::ipa a) const { return a - base < size && a >= base; }
   [[nodiscard]] std::uint64_t pages() const { return size.value() >> 12; }

@@ -59,7 +59,6 @@ void vm::create_slot(machine::cpu& c, std::uint32_t id, engine::ipa base, engine
   s->size = size;
   s->host = host;
   s->vma = vma;
-  s->page_refs.assign((size.value() >> 21) + 2, {});
   slots_.push_back(std::move(s));
   // The busiest slot first: KVM remembers the slot of the last fault.
   std::stable_sort(slots_.begin(), slots_.end(),
@@ -72,12 +71,14 @@ void vm::delete_slot(machine::cpu& c, std::uint32_t id) {
   const auto it =
       std::find_if(slots_.begin(), slots_.end(), [id](const auto& s) { return s->id == id; });
   if (it == slots_.end()) throw std::logic_error("deleting a memslot that does not exist");
-  counters_.add(sized_event::s2_unmap, (*it)->size);
-  lock_write(c);
-  unmap_range(c, (*it)->base, (*it)->size);
-  unlock_write(c);
-  srcu_.synchronize(c, engine::part::ioctl);
+  // First nobody finds the slot any more, then its memory is unmapped (kvm_invalidate_memslot).
+  const std::unique_ptr<memslot> slot = std::move(*it);
   slots_.erase(it);
+  srcu_.synchronize(c, engine::part::ioctl);
+  counters_.add(sized_event::s2_unmap, slot->size);
+  lock_write(c);
+  unmap_range(c, slot->base, slot->size);
+  unlock_write(c);
 }
 
 void vm::unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size) {
@@ -144,8 +145,7 @@ std::vector<const sync::lock_stats*> vm::lock_statistics() const {
 
 engine::bytes vm::bookkeeping_bytes() const {
   engine::bytes n;
-  for (const auto& s : slots_)
-    n = n + s->dirty.size() + engine::bytes{s->page_refs.size() * sizeof(machine::line)};
+  for (const auto& s : slots_) n = n + s->dirty.size();
   return n;
 }
 

@@ -14,7 +14,8 @@ struct lock_side {
   lock_stats* stats = nullptr;
 };
 
-/// Queued spinlock (Linux, kernel/locking/qspinlock.c): one owner, FIFO.
+/// Queued spinlock (Linux, kernel/locking/qspinlock.c): one owner, FIFO. At the grain of fair_lock
+/// the same as the write side of qrwlock; docs/model.md says why.
 class qspinlock {
  public:
   qspinlock(machine::machine& m, const std::string& name, engine::part line, engine::part wait)
