@@ -22,10 +22,10 @@ constexpr std::uint64_t chunk = std::uint64_t{2} << 20;  // what one level 3 tab
 constexpr std::uint64_t pages_of_chunk = chunk / page;
 
 // Bytes for each chunk of test memory.
-constexpr std::uint64_t frame_entry = 4;                   // host::vma::frames, for each host page
-constexpr std::uint64_t stage1_record = 16 + 4;            // selftest_guest: a table and its number
-constexpr std::uint64_t slot0_frames = 2 * frame_entry;    // of the pages of stage-1 tables
-constexpr std::uint64_t owner = 2;                         // access::privacy_map
+constexpr std::uint64_t frame_entry = 4;                 // host::vma::frames, for each host page
+constexpr std::uint64_t stage1_record = 16 + 4;          // selftest_guest: a table and its number
+constexpr std::uint64_t slot0_frames = 2 * frame_entry;  // of the pages of stage-1 tables
+constexpr std::uint64_t owner = 2;                       // access::privacy_map
 // hypervisor::dirty_bitmap: a bit a page, the same for what GET gave, a line for 512 pages.
 constexpr std::uint64_t dirty_log = pages_of_chunk / 8 * 2 + sizeof(machine::line);
 constexpr std::uint64_t level3_table = page;
@@ -114,8 +114,7 @@ std::optional<memory_need> least_memory(const scenario::scenario& s) {
   memory_need out;
   out.test_memory = bytes{use->memory};
   out.tables = bytes{use->maps_all_small ? chunks * level3_table : 0};
-  out.others = bytes{
-      chunks * (stage1_record + slot0_frames + owner + (use->logs ? dirty_log : 0))};
+  out.others = bytes{chunks * (stage1_record + slot0_frames + owner + (use->logs ? dirty_log : 0))};
   if (use->maps_all) out.others = out.others + frames;
   out.reserved = frames;
   return out;

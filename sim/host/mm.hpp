@@ -2,7 +2,10 @@
 // The host process that owns the VM: its VMAs, its page table, its mmap_lock.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,7 +69,11 @@ class mm {
   /// The line of a page's reference count, which is in its own struct page: of the whole huge page
   /// for one of 2 MiB. For pages that several threads can reach; others cost as an owned line does.
   [[nodiscard]] machine::line& reference_count(const host_page& p) {
-    return reference_counts_[p.first.value()];
+    const std::uint64_t frame = p.first.value();
+    if (p.page_shift > 12) return huge_counts_[frame];
+    auto& near = small_counts_[frame / frames_together];
+    if (!near) near = std::make_unique<count_lines>();
+    return (*near)[frame % frames_together];
   }
 
   /// Makes every page present without charging time: memory that the VMM wrote before the
@@ -80,12 +87,16 @@ class mm {
   [[nodiscard]] engine::bytes table_bytes() const;
 
  private:
+  static constexpr std::size_t frames_together = 512;
+  using count_lines = std::array<machine::line, frames_together>;
+
   std::uint32_t allocate(unsigned page_shift);
 
   machine::machine& machine_;
   sync::rwsem lock_;
   std::vector<vma> vmas_;
-  std::unordered_map<std::uint64_t, machine::line> reference_counts_;  // by first frame
+  std::unordered_map<std::uint64_t, machine::line> huge_counts_;  // by first frame
+  std::unordered_map<std::uint64_t, std::unique_ptr<count_lines>> small_counts_;
   std::uint64_t next_frame_ = 0x100000;  // 4 GiB: above what firmware and kernel take
 };
 

@@ -36,33 +36,33 @@ experiment::memory_need need_of(const std::string& workload) {
 
 TEST_CASE("what a run is bound to take follows from its test memory", "[experiment]") {
   // 1 GiB a vCPU are 512 chunks of 2 MiB each. A chunk has one table of 4 KiB; 512 frames of 4
-  // bytes (one in huge pages); 128 bytes of bitmaps and a line of 16; 46 bytes for its stage-1
-  // tables, its owner and its page count.
+  // bytes (one in huge pages); 128 bytes of bitmaps and a line of 16; 30 bytes for its stage-1
+  // tables and its owner.
   const auto small = need_of("{type: dirty_log_perf_test, bytes_per_vcpu: 1GiB}");
   CHECK(small.test_memory == engine::gibibytes(2));
   CHECK(small.tables == bytes{1024 * 4096});
-  CHECK(small.others == bytes{1024 * (46 + 144 + 2048)});
+  CHECK(small.others == bytes{1024 * (30 + 144 + 2048)});
   const auto huge =
       need_of("{type: dirty_log_perf_test, bytes_per_vcpu: 1GiB, backing: anonymous_hugetlb_2mb}");
   CHECK(huge.tables == bytes{1024 * 4096});  // split when they are written under the log
-  CHECK(huge.others == bytes{1024 * (46 + 144 + 4)});
+  CHECK(huge.others == bytes{1024 * (30 + 144 + 4)});
   const auto blocks = need_of(
       "{type: dirty_log_perf_test, bytes_per_vcpu: 1GiB, backing: anonymous_thp, "
       "stop_after_populate: true}");
   CHECK(blocks.tables == bytes{});
-  CHECK(blocks.others == bytes{1024 * (46 + 4)});
+  CHECK(blocks.others == bytes{1024 * (30 + 4)});
   // A stream may touch as little as it likes.
   const auto trace = need_of("{type: trace, file: x, memory: 2GiB}");
-  CHECK(trace.total() == bytes{1024 * 46});
+  CHECK(trace.total() == bytes{1024 * 30});
   CHECK(trace.reserved == bytes{1024 * 2048});
   CHECK(need_of("{type: trace, file: x, memory: 2GiB, log: true}").total() ==
-        bytes{1024 * (46 + 144)});
+        bytes{1024 * (30 + 144)});
   const std::string phases =
       "phases: [{name: a, steps: [{}]}, {name: b, log: enable, steps: [{}]}]";
   CHECK(need_of("{type: synthetic, memory: 1GiB, sharing: private, " + phases + "}").total() ==
-        bytes{1024 * (46 + 144)});
+        bytes{1024 * (30 + 144)});
   CHECK(need_of("{type: synthetic, memory: 1GiB, sharing: shared, " + phases + "}").total() ==
-        bytes{512 * (46 + 144)});
+        bytes{512 * (30 + 144)});
   CHECK_FALSE(experiment::least_memory(good("lock_torture")).has_value());
 }
 
@@ -83,9 +83,9 @@ TEST_CASE("the bound is below what a run takes, and near", "[experiment]") {
 
 TEST_CASE("what cannot fit is refused where its size is written", "[experiment]") {
   const std::string workload = "{type: dirty_log_perf_test, bytes_per_vcpu: 64GiB}";
-  // 65,536 chunks of 4,096 + 46 + 144 + 2,048 bytes.
-  CHECK(parsed(workload, bytes{65'536ULL * 6'334}));
-  const auto tight = parsed(workload, bytes{65'536ULL * 6'334 - 1});
+  // 65,536 chunks of 4,096 + 30 + 144 + 2,048 bytes.
+  CHECK(parsed(workload, bytes{65'536ULL * 6'318}));
+  const auto tight = parsed(workload, bytes{65'536ULL * 6'318 - 1});
   REQUIRE(tight.errors.size() == 1);
   CHECK(tight.errors[0].path == "workload.bytes_per_vcpu");
   CHECK(tight.errors[0].where.line == 4);
