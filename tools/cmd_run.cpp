@@ -102,6 +102,7 @@ int run_command(const context& ctx, const run_arguments& a) {
   const scenario::scenario s =
       load_scenario(ctx, a.file, sets, from, a.print_config ? purpose::look : purpose::run);
   warn_about(s);
+  ctx.warnings->show();
   if (a.print_config) {
     write_stdout(scenario::to_yaml(s));
     return exit_ok;

@@ -9,6 +9,7 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <new>
 #include <sstream>
 
@@ -163,6 +164,7 @@ int main(int argc, char** argv) {
   context ctx;
   ctx.arguments.assign(argv, argv + argc);
   ctx.stop = &stop_requested;
+  ctx.warnings = std::make_shared<warning_list>();
   try {
     ctx.catalogue = experiment::builtin_catalogue();
     constexpr std::string_view folder = "configs/machines/";
