@@ -81,7 +81,11 @@ std::vector<std::string> inputs_of(const std::string& file, const scenario::scen
 }
 
 /// Throws exit_error or output_error for outputs that cannot be.
-void require_outputs(const run_arguments& a, const scenario::scenario& s) {
+void require_outputs(const context& ctx, const run_arguments& a, const scenario::scenario& s) {
+  for (const auto& w : ctx.catalogue.workloads)
+    if (!a.ftrace.empty() && w.name == s.workload && w.guest_kernel)
+      throw exit_error(exit_usage,
+                       fmt::format("--ftrace: the workload '{}' has no stage-2 faults", w.name));
   std::vector<output_path> outputs;
   if (!a.ftrace.empty()) outputs.push_back({"--ftrace", a.ftrace});
   if (!a.output.empty())
@@ -107,7 +111,7 @@ int run_command(const context& ctx, const run_arguments& a) {
     write_stdout(scenario::to_yaml(s));
     return exit_ok;
   }
-  require_outputs(a, s);
+  require_outputs(ctx, a, s);
   report::run_result result;
   auto start = std::chrono::steady_clock::now();
   {
