@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hvsim program: reads the command line, runs one subcommand, maps errors to exit codes.
+#include <fcntl.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -53,6 +54,15 @@ void handle_signals() {
   }
   // A closed pipe is an output error like any other.
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+// An output file must not get the number of a standard stream that the caller has closed: what is
+// printed would end up in it. A stand-in that cannot be used the right way fails like the closed
+// one.
+void occupy_standard_streams() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(number, F_GETFD) < 0)
+      (void)open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 constexpr const char* footer = R"(Exit codes:
@@ -161,6 +171,7 @@ int run_action(const context& ctx) {
 
 int main(int argc, char** argv) {
   handle_signals();
+  occupy_standard_streams();
   context ctx;
   ctx.arguments.assign(argv, argv + argc);
   ctx.stop = &stop_requested;
