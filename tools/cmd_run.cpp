@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <memory>
 
@@ -113,12 +114,14 @@ int run_command(const context& ctx, const run_arguments& a) {
   }
   require_outputs(ctx, a, s);
   report::run_result result;
+  std::exception_ptr ftrace_refused;
   auto start = std::chrono::steady_clock::now();
   {
     progress_line line(ctx, s.name);
     experiment::run_options options;
     options.progress = [&](double fraction) { line.update(fraction); };
     options.ftrace_file = a.ftrace;
+    options.ftrace_refused = &ftrace_refused;
     options.stop = ctx.stop;
     result = experiment::run(s, options);
   }
@@ -128,6 +131,7 @@ int run_command(const context& ctx, const run_arguments& a) {
                   [&] {
                     if (!a.output.empty()) write_folder(result, a.output);
                   });
+  if (ftrace_refused) std::rethrow_exception(ftrace_refused);
   return exit_ok;
 }
 

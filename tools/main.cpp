@@ -52,8 +52,9 @@ void handle_signals() {
     how.sa_flags = SA_RESTART;  // results are still written
     sigaction(number, &how, nullptr);
   }
-  // A closed pipe is an output error like any other.
+  // A closed pipe and a limit of file sizes are output errors like any other.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 // An output file must not get the number of a standard stream that the caller has closed: what is
