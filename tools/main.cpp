@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "sim/experiment/catalogue.hpp"
+#include "sim/experiment/memory_need.hpp"
 #include "sim/report/atomic_file.hpp"
 #include "sim/report/errors.hpp"
 #include "sim/scenario/input.hpp"
@@ -159,7 +160,7 @@ int run_action(const context& ctx) {
   try {
     code = ctx.action();
   } catch (const std::bad_alloc&) {
-    complain("out of memory");
+    complain(experiment::memory_refused());
     code = exit_failed;
   } catch (const std::exception& e) {
     code = exit_code_of(std::current_exception());

@@ -183,6 +183,20 @@ TEST_CASE("options that change nothing of a comparison are refused", "[tools]") 
              "--ftrace: the workload 'lock_torture' has no stage-2 faults");
 }
 
+TEST_CASE("a limit of address space is told from a lack of memory", "[tools]") {
+  const test::scratch dir;
+  const std::string file = dir.file("s.yaml", small_scenario());
+  for (const std::string command : {"run ", "compare --vary seed=1,2 -j 1 "}) {
+    const test::ended e =
+        test::shell("ulimit -v 8388608; exec '" HVSIM_PROGRAM "' " + command + file);
+    INFO(e.out << e.err);
+    CHECK(e.code == 1);
+    CHECK_THAT(e.err, Contains("out of address space, of which ulimit -v allows 8.0 GiB"));
+  }
+  // What docs/results-and-ci.md promises to be enough.
+  CHECK(test::shell("ulimit -v 17825792; exec '" HVSIM_PROGRAM "' run " + file).code == 0);
+}
+
 TEST_CASE("an override that a sweep brings in is blamed on it", "[tools]") {
   const test::scratch dir;
   const std::string file = dir.file("s.yaml", small_scenario());
