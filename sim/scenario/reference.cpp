@@ -152,9 +152,9 @@ constexpr std::string_view expectations = R"(## Expectations
 | `value: V`, `tolerance: 2%` | the figure is at most 2 % away from V |
 | `min: V` and/or `max: V` | the figure is not below or above V |
 
-`ratio_to: FIGURE` divides by another figure of the same run. `over: {KEY: VALUE}` with
-`against: {KEY: VALUE}` runs the scenario twice with these changes and divides the first run's
-figure by the second's. Ratios have no unit. `name` labels the item.
+`ratio_to: FIGURE` divides by another figure of the same run, a time by a time or a count by a count.
+`over: {KEY: VALUE}` with `against: {KEY: VALUE}` runs the scenario twice with these changes and
+divides the first run's figure by the second's. Ratios have no unit. `name` labels the item.
 
 | figure | unit |
 | --- | --- |
