@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // hvsim calibrate NAME
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sim/experiment/calibrate.hpp"
@@ -17,8 +20,40 @@ struct calibrate_arguments {
   bool no_cells = false;
 };
 
+/// The first workload of the chosen tables (all if none is chosen) whose runs have no stage-2
+/// faults.
+std::optional<std::string> workload_without_faults(const context& ctx,
+                                                   const experiment::published& paper,
+                                                   const std::vector<std::string>& tables) {
+  for (const auto& table : paper.tables) {
+    if (!tables.empty() && std::find(tables.begin(), tables.end(), table.key) == tables.end())
+      continue;
+    const scenario::scenario s =
+        load_scenario(ctx, table.scenario, {}, origins_of({}, paper.name), purpose::look);
+    for (const auto& w : ctx.catalogue.workloads)
+      if (w.name == s.workload && w.guest_kernel) return w.name;
+  }
+  return std::nullopt;
+}
+
+/// Throws exit_error if the costs that are fitted have no part in the published times.
+void require_stage2(const context& ctx, const experiment::published& paper,
+                    const std::vector<std::string>& tables) {
+  const auto other = workload_without_faults(ctx, paper, tables);
+  if (!other) return;
+  std::vector<std::string> possible;
+  for (const std::string& name : published_names())
+    if (!workload_without_faults(ctx, load_published(name), {})) possible.push_back(name);
+  throw exit_error(
+      exit_usage,
+      fmt::format("'{}' cannot be calibrated: the costs of stage-2 faults are fitted, and its "
+                  "workload '{}' has none; can be calibrated: {}",
+                  paper.name, *other, fmt::join(possible, ", ")));
+}
+
 int calibrate_command(const context& ctx, const calibrate_arguments& a) {
   const experiment::published paper = load_published(a.name);
+  require_stage2(ctx, paper, a.options.runs.tables);
   experiment::calibrate_options options = a.options;
   options.report_cells = !a.no_cells;
   options.runs.pool.jobs = a.jobs;

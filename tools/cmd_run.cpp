@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <memory>
 
@@ -81,7 +82,11 @@ std::vector<std::string> inputs_of(const std::string& file, const scenario::scen
 }
 
 /// Throws exit_error or output_error for outputs that cannot be.
-void require_outputs(const run_arguments& a, const scenario::scenario& s) {
+void require_outputs(const context& ctx, const run_arguments& a, const scenario::scenario& s) {
+  for (const auto& w : ctx.catalogue.workloads)
+    if (!a.ftrace.empty() && w.name == s.workload && w.guest_kernel)
+      throw exit_error(exit_usage,
+                       fmt::format("--ftrace: the workload '{}' has no stage-2 faults", w.name));
   std::vector<output_path> outputs;
   if (!a.ftrace.empty()) outputs.push_back({"--ftrace", a.ftrace});
   if (!a.output.empty())
@@ -102,18 +107,21 @@ int run_command(const context& ctx, const run_arguments& a) {
   const scenario::scenario s =
       load_scenario(ctx, a.file, sets, from, a.print_config ? purpose::look : purpose::run);
   warn_about(s);
+  ctx.warnings->show();
   if (a.print_config) {
     write_stdout(scenario::to_yaml(s));
     return exit_ok;
   }
-  require_outputs(a, s);
+  require_outputs(ctx, a, s);
   report::run_result result;
+  std::exception_ptr ftrace_refused;
   auto start = std::chrono::steady_clock::now();
   {
     progress_line line(ctx, s.name);
     experiment::run_options options;
     options.progress = [&](double fraction) { line.update(fraction); };
     options.ftrace_file = a.ftrace;
+    options.ftrace_refused = &ftrace_refused;
     options.stop = ctx.stop;
     result = experiment::run(s, options);
   }
@@ -123,6 +131,7 @@ int run_command(const context& ctx, const run_arguments& a) {
                   [&] {
                     if (!a.output.empty()) write_folder(result, a.output);
                   });
+  if (ftrace_refused) std::rethrow_exception(ftrace_refused);
   return exit_ok;
 }
 

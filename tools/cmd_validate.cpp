@@ -109,6 +109,7 @@ int validate_command(const context& ctx, const validate_arguments& a) {
     }
     if (!ctx.quiet) write_stdout(file + ": ok\n");
   }
+  ctx.warnings->show();
   if (bad != 0 && !ctx.quiet)
     std::cerr << fmt::format("{} of {} files are wrong\n", bad, files.size());
   return code;

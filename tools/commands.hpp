@@ -11,6 +11,8 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -47,6 +49,8 @@ class exit_error : public std::runtime_error {
 
 enum class when { automatic, always, never };
 
+class warning_list;
+
 struct context {
   registry::catalogue catalogue;  ///< everything built in, with the embedded machines
   std::vector<std::string> arguments;
@@ -56,6 +60,8 @@ struct context {
   int verbosity = 0;
   const std::atomic<bool>* stop = nullptr;  ///< true after SIGHUP, SIGINT or SIGTERM
   std::function<int()> action;              ///< set by the chosen subcommand
+  /// About the scenarios that were loaded. Never null.
+  std::shared_ptr<warning_list> warnings;
 
   [[nodiscard]] bool show_progress() const;  ///< stderr is a terminal, or the user insists
   [[nodiscard]] bool use_color() const;      ///< on stderr; honours NO_COLOR
@@ -84,6 +90,26 @@ struct override_origins {
   override_origin otherwise{{"--set", 0, 0}};
 };
 
+/// Keys that the scenarios of one command set and do not read, each told once. One that any of the
+/// scenarios reads, such as a setting of one lock where several are compared, has its effect.
+/// Its members may be called from any thread.
+class warning_list {
+ public:
+  /// Looks at a scenario; `sets` and `from` as load_scenario was given them.
+  void note(const scenario::scenario& s, const registry::catalogue& catalogue,
+            const std::vector<std::string>& sets, const override_origins& from);
+  /// Warns on standard error about what has not been told yet.
+  void show();
+
+ private:
+  struct written {
+    registry::diagnostic warning;  ///< its message is empty if the key is read
+    bool told = false;
+  };
+  std::mutex mutex_;
+  std::vector<written> keys_;  ///< in the order in which they were seen
+};
+
 /// What a scenario is loaded for: to run, it must also fit into this computer's memory.
 enum class purpose { run, look };
 
@@ -94,7 +120,7 @@ scenario::scenario load_scenario(const context& ctx, const std::string& file,
                                  const std::vector<std::string>& sets,
                                  const override_origins& from = {}, purpose why = purpose::run);
 
-/// Complains on standard error about what `s` says and probably does not mean.
+/// Complains on standard error about values of `s` that are probably not meant.
 void warn_about(const scenario::scenario& s);
 
 /// Fills `result.source`: version, compiler, command line, memory.

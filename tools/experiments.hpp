@@ -56,9 +56,11 @@ inline override_origins origins_of(const std::vector<std::string>& sets, std::st
   return from;
 }
 
-/// Runs scenarios and stamps the provenance of each result.
+/// Runs scenarios and stamps the provenance of each result. The first run comes after all that are
+/// planned have been loaded: then it is known which keys none of them reads.
 inline experiment::runner runner_for(const context& ctx) {
   return [&ctx](const scenario::scenario& s, const experiment::run_options& options) {
+    ctx.warnings->show();
     const auto start = std::chrono::steady_clock::now();
     report::run_result result = experiment::run(s, options);
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;

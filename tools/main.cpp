@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hvsim program: reads the command line, runs one subcommand, maps errors to exit codes.
+#include <fcntl.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -9,10 +10,12 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <new>
 #include <sstream>
 
 #include "sim/experiment/catalogue.hpp"
+#include "sim/experiment/memory_need.hpp"
 #include "sim/report/atomic_file.hpp"
 #include "sim/report/errors.hpp"
 #include "sim/scenario/input.hpp"
@@ -50,8 +53,18 @@ void handle_signals() {
     how.sa_flags = SA_RESTART;  // results are still written
     sigaction(number, &how, nullptr);
   }
-  // A closed pipe is an output error like any other.
+  // A closed pipe and a limit of file sizes are output errors like any other.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+// An output file must not get the number of a standard stream that the caller has closed: what is
+// printed would end up in it. A stand-in that cannot be used the right way fails like the closed
+// one.
+void occupy_standard_streams() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(number, F_GETFD) < 0)
+      (void)open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 constexpr const char* footer = R"(Exit codes:
@@ -147,7 +160,7 @@ int run_action(const context& ctx) {
   try {
     code = ctx.action();
   } catch (const std::bad_alloc&) {
-    complain("out of memory");
+    complain(experiment::memory_refused());
     code = exit_failed;
   } catch (const std::exception& e) {
     code = exit_code_of(std::current_exception());
@@ -160,9 +173,11 @@ int run_action(const context& ctx) {
 
 int main(int argc, char** argv) {
   handle_signals();
+  occupy_standard_streams();
   context ctx;
   ctx.arguments.assign(argv, argv + argc);
   ctx.stop = &stop_requested;
+  ctx.warnings = std::make_shared<warning_list>();
   try {
     ctx.catalogue = experiment::builtin_catalogue();
     constexpr std::string_view folder = "configs/machines/";

@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
+#include <utility>
 
 #include "sim/experiment/memory_need.hpp"
 #include "sim/experiment/rules.hpp"
@@ -17,6 +19,7 @@
 #include "sim/report/errors.hpp"
 #include "sim/scenario/parse.hpp"
 #include "sim/scenario/render.hpp"
+#include "sim/scenario/unread.hpp"
 #include "tools/commands.hpp"
 #include "tools/embedded.hpp"
 #include "tools/version.hpp"
@@ -31,6 +34,19 @@ const override_origin& origin_of(const std::string& set, const override_origins&
   return from.otherwise;
 }
 
+/// In the form of errors, for editors that find places by it.
+void warn(const registry::diagnostic& d) {
+  if (spdlog::should_log(spdlog::level::warn))
+    std::cerr << scenario::to_line(d, scenario::severity::warning) + "\n";
+}
+
+/// Where an override that stands at {"--set", 0, its number} came from.
+override_origin origin_of(const registry::position& where, const std::vector<std::string>& sets,
+                          const override_origins& from) {
+  const auto number = static_cast<std::size_t>(where.column);
+  return number != 0 && number <= sets.size() ? origin_of(sets[number - 1], from) : from.otherwise;
+}
+
 /// Names what brought in the overrides that are wrong, and returns what the program returns.
 exit_code blame(scenario::parsed<scenario::scenario>& wrong, const std::vector<std::string>& sets,
                 const override_origins& from) {
@@ -41,9 +57,7 @@ exit_code blame(scenario::parsed<scenario::scenario>& wrong, const std::vector<s
       options_alone = false;
       continue;
     }
-    const auto number = static_cast<std::size_t>(d.where.column);
-    const bool known = number != 0 && number <= sets.size();
-    const override_origin& origin = known ? origin_of(sets[number - 1], from) : from.otherwise;
+    const override_origin origin = origin_of(d.where, sets, from);
     d.where = origin.where;
     stored = stored || origin.stored;
     options_alone = options_alone && d.where.file.starts_with("--");
@@ -98,7 +112,10 @@ scenario::scenario load_scenario(const context& ctx, const std::string& file,
     for (scenario::rule& r : experiment::memory_rules(experiment::memory_of_computer()))
       rules.push_back(std::move(r));
   auto result = scenario::parse_text(in.text, in.name, ctx.catalogue, sets, rules);
-  if (result) return std::move(*result.value);
+  if (result) {
+    ctx.warnings->note(*result.value, ctx.catalogue, sets, from);
+    return std::move(*result.value);
+  }
   const exit_code code = blame(result, sets, from);
   throw exit_error(code, scenario::to_text(result.errors, result.sources, ctx.use_color()));
 }
@@ -108,7 +125,37 @@ void warn_about(const scenario::scenario& s) {
   for (scenario::rule& r : experiment::memory_rules(experiment::memory_of_computer()))
     rules.push_back(std::move(r));
   for (const scenario::rule& r : rules)
-    if (const auto message = r.check(s)) spdlog::warn("{}: {}", r.key, *message);
+    if (const auto message = r.check(s)) warn({s.where(r.key), r.key, *message});
+}
+
+void warning_list::note(const scenario::scenario& s, const registry::catalogue& catalogue,
+                        const std::vector<std::string>& sets, const override_origins& from) {
+  std::map<std::string, std::string, std::less<>> unread;
+  for (const registry::diagnostic& d : scenario::unread_keys(s, catalogue))
+    unread[d.path] = d.message;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, position] : s.positions) {
+    const registry::position where =
+        position.file == "--set" ? origin_of(position, sets, from).where : position;
+    const auto known = std::find_if(keys_.begin(), keys_.end(), [&, k = key](const written& w) {
+      const registry::position& at = w.warning.where;
+      return w.warning.path == k && at.file == where.file && at.line == where.line &&
+             at.column == where.column;
+    });
+    const auto message = unread.find(key);
+    if (known == keys_.end())
+      keys_.push_back({{where, key, message == unread.end() ? "" : message->second}});
+    else if (message == unread.end())
+      known->warning.message.clear();
+  }
+}
+
+void warning_list::show() {
+  const std::lock_guard lock(mutex_);
+  for (written& w : keys_) {
+    if (w.warning.message.empty() || std::exchange(w.told, true)) continue;
+    warn(w.warning);
+  }
 }
 
 void stamp(report::run_result& result, const context& ctx, double wall_seconds) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/batch.hpp"
 
+#include <new>
 #include <utility>
+
+#include "sim/experiment/memory_need.hpp"
 
 namespace hvsim::experiment {
 namespace {
@@ -9,6 +12,8 @@ namespace {
 std::string message_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    return memory_refused();
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {

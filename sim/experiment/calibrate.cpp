@@ -130,6 +130,7 @@ class calibrator {
         throw usage_error("--placement: " +
                           scenario::unknown_word("placement", p, paper.placements));
     targets_ = targets_of(paper, options.runs.tables);
+    require_effects(paper, options.runs);
     out_.costs = costs_of(load(targets_.front().table->scenario, {}).machine, table, options.costs);
     out_.cells = targets_.size();
     out_.scale = options.runs.scale;

@@ -2,6 +2,7 @@
 #include "sim/experiment/catalogue.hpp"
 
 #include "guest_workloads/workload.hpp"
+#include "sim/experiment/readers.hpp"
 #include "sim/guest/parameters.hpp"
 #include "sim/hypervisor/switches.hpp"
 #include "sim/machine/profile.hpp"
@@ -87,8 +88,12 @@ registry::catalogue builtin_catalogue() {
   for (auto& p : guest::parameters()) c.common.push_back(std::move(p));
   c.costs = machine::cost_parameters();
   c.topology = machine::topology_parameters();
-  for (auto& w : workloads::register_builtin_workloads()) c.workloads.push_back(std::move(w.info));
+  for (auto& w : workloads::register_builtin_workloads()) {
+    c.workloads.push_back(std::move(w.info));
+    c.workloads.back().guest_kernel = static_cast<bool>(w.run_guest);
+  }
   c.kernels = hypervisor::kernel_presets();
+  state_readers(c);
   return c;
 }
 

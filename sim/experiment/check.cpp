@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "sim/experiment/compare.hpp"
 #include "sim/report/metrics.hpp"
@@ -207,14 +208,20 @@ std::vector<std::string> yaml_files(const std::string& folder) {
 
 std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
   std::vector<std::string> out;
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& path) {
+    std::error_code ec;
+    const fs::path whole = fs::canonical(path, ec);
+    if (seen.insert(ec ? path : whole.string()).second) out.push_back(path);
+  };
   for (const std::string& path : paths) {
     std::error_code ec;
     if (!fs::is_directory(path, ec)) {
-      out.push_back(path);
+      add(path);
       continue;
     }
-    for (std::string& file : yaml_files(path))
-      if (expects_something(file)) out.push_back(std::move(file));
+    for (const std::string& file : yaml_files(path))
+      if (expects_something(file)) add(file);
   }
   return out;
 }

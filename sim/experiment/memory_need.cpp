@@ -2,6 +2,7 @@
 #include "sim/experiment/memory_need.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 
 #include <algorithm>
@@ -124,6 +125,16 @@ bytes memory_of_computer() {
   struct sysinfo s {};
   if (::sysinfo(&s) != 0) return bytes{~std::uint64_t{0}};
   return bytes{(std::uint64_t{s.totalram} + s.totalswap) * s.mem_unit};
+}
+
+std::string memory_refused() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return "out of memory";
+  return fmt::format(
+      "out of address space, of which ulimit -v allows {}: each run at a time reserves some {} for "
+      "stage-2 tables, however little of it is used",
+      shown(bytes{limit.rlim_cur}), shown(most_table_memory));
 }
 
 std::vector<scenario::rule> memory_rules(bytes available) {

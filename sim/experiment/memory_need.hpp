@@ -26,6 +26,9 @@ std::optional<memory_need> least_memory(const scenario::scenario& s);
 /// Memory and swap space of this computer.
 engine::bytes memory_of_computer();
 
+/// What users are told when memory was refused: that it was address space, where that is limited.
+std::string memory_refused();
+
 /// The rules that a run fits into `available` and its tables into workloads::most_table_memory.
 std::vector<scenario::rule> memory_rules(engine::bytes available);
 

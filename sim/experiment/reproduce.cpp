@@ -98,6 +98,9 @@ class reproducer {
     out_.options = options;
     if (options.scale < 1) throw usage_error("--scale: must be 1 or more");
     if (options.seeds < 1) throw usage_error("--seeds: must be 1 or more");
+    if (options.seeds > 1 && options.seeds < paper.mean_of_seeds)
+      throw usage_error(fmt::format("--seeds: has no effect: a cell of '{}' is the mean of {} runs",
+                                    paper.name, paper.mean_of_seeds));
     out_.options.seeds = std::max(options.seeds, paper.mean_of_seeds);
   }
 
@@ -129,6 +132,9 @@ class reproducer {
     }
     const auto tables = chosen(
         out_.options.tables, paper.tables, [](const auto& t) { return t.key; }, "table");
+    require_effects(paper, out_.options);
+    if (out_.options.seed_scale > 1 && out_.options.seeds == 1)
+      throw usage_error("--seed-scale: has no effect without --seeds");
     for (std::size_t t : tables)
       refuse_overwritten(out_.options.sets, varied_keys(paper, paper.tables[t], out_.options),
                          "the comparison");
@@ -253,6 +259,23 @@ const reproduced_cell* cell_at(const published& paper, const reproduced_table& t
 }
 
 }  // namespace
+
+void require_effects(const published& paper, const reproduce_options& options) {
+  if (!options.placements.empty() && paper.placement_key.empty())
+    throw usage_error(
+        fmt::format("--placement: has no effect: '{}' has no placements", paper.name));
+  const bool sized = std::any_of(paper.tables.begin(), paper.tables.end(), [&](const auto& t) {
+    const bool wanted =
+        options.tables.empty() ||
+        std::find(options.tables.begin(), options.tables.end(), t.key) != options.tables.end();
+    return wanted && !t.size_key.empty();
+  });
+  for (const auto& [name, scale] :
+       {std::pair{"--scale", options.scale}, std::pair{"--seed-scale", options.seed_scale}})
+    if (scale > 1 && !sized)
+      throw usage_error(fmt::format("{}: has no effect: no table of '{}' names a size to divide",
+                                    name, paper.name));
+}
 
 double in_unit(engine::duration time, table_unit unit) {
   const auto ps = static_cast<double>(time.ps());

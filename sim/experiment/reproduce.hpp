@@ -77,6 +77,9 @@ inline constexpr double marked_spread_percent = 2;
 reproduction reproduce(const published& paper, const loader& load, const runner& run,
                        const reproduce_options& options);
 
+/// Throws usage_error for placements and scales that change no run of the chosen tables.
+void require_effects(const published& paper, const reproduce_options& options);
+
 /// The overrides of one cell's run, in order: series, x, placement (if any), seed, and the size
 /// `times / scale` of the published one (if `scale` is more than 1 and the table names a size).
 /// Throws config_error for a broken size, usage_error if `scale` does not divide it.

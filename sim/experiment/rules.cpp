@@ -108,11 +108,6 @@ verdict split_chunk(const scenario::scenario& s) {
   return "the chunk must be a block size: 0 (off), 2MiB or 1GiB";
 }
 
-verdict cores_unused(const scenario::scenario& s) {
-  if (is(s, "vm.placement", "list") || s.values.list("vm.cores").empty()) return {};
-  return fmt::format("not used: vm.placement is {}; expected list", s.values.text("vm.placement"));
-}
-
 verdict flushes_reach_nobody(const scenario::scenario& s) {
   if (!is(s, "hypervisor.tlbi_scope", "local")) return {};
   return "no correct kernel: a flush by the main thread reaches no vCPU, so the dirty log misses "
@@ -216,7 +211,6 @@ std::vector<rule> builtin_rules() {
 
 std::vector<rule> builtin_warnings() {
   return {
-      {"vm.cores", cores_unused},
       {"hypervisor.tlbi_scope", flushes_reach_nobody},
       {"hypervisor.free_without_rcu", frees_too_early},
   };

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <exception>
+#include <optional>
 #include <stdexcept>
 
 #include "guest_workloads/guest_session.hpp"
@@ -39,18 +40,42 @@ engine::sim_time earliest_to_come(const workloads::session& s) {
   return t;
 }
 
-/// Hands the run's faults to the writer.
-void record_faults(workloads::session& s, report::ftrace_writer& writer) {
+/// Writes a run's faults, and stops when the file takes no more: a full disk must not cost the run.
+class fault_recorder {
+ public:
+  fault_recorder(workloads::session& s, const std::string& file)
+      : session_(s), writer_(file, s.machine.shape().cores()) {
+    s.vm->on_abort = [this](const vcpu::vcpu& v, const vcpu::fault_registers& r, engine::ipa at) {
+      if (refused_) return;
+      writer_.add({v.cpu.thread->now(), v.id().value(), v.cpu.core, at, r.esr.esr(), r.far, v.pc});
+      if (writer_.held() < limit_) return;
+      attempt([&] { writer_.settle(earliest_to_come(session_)); });
+      limit_ = std::max(most_held, 2 * writer_.held());
+    };
+  }
+
+  /// Completes the file. Returns why it could not be written, or null.
+  std::exception_ptr finish() {
+    if (!refused_) attempt([&] { writer_.finish(); });
+    return refused_;
+  }
+
+ private:
+  template <class Write>
+  void attempt(Write&& write) {
+    try {
+      write();
+    } catch (const report::output_error&) {
+      refused_ = std::current_exception();
+    }
+  }
+
   static constexpr std::size_t most_held = 1 << 16;
-  s.vm->on_abort = [&s, &writer, limit = most_held](const vcpu::vcpu& v,
-                                                    const vcpu::fault_registers& r,
-                                                    engine::ipa at) mutable {
-    writer.add({v.cpu.thread->now(), v.id().value(), v.cpu.core, at, r.esr.esr(), r.far, v.pc});
-    if (writer.held() < limit) return;
-    writer.settle(earliest_to_come(s));
-    limit = std::max(most_held, 2 * writer.held());
-  };
-}
+  workloads::session& session_;
+  report::ftrace_writer writer_;
+  std::size_t limit_ = most_held;
+  std::exception_ptr refused_;
+};
 
 void report_progress(workloads::session& s, const run_options& options) {
   s.engine.set_heartbeat([&s, &options] {
@@ -90,12 +115,8 @@ report::run_result run(const scenario::scenario& s, const run_options& options) 
     workloads::session session(s, host_thread_tables());
     session.set_stop_flag(options.stop);
     if (options.progress) report_progress(session, options);
-    std::unique_ptr<report::ftrace_writer> ftrace;
-    if (!options.ftrace_file.empty()) {
-      ftrace = std::make_unique<report::ftrace_writer>(options.ftrace_file,
-                                                       session.machine.shape().cores());
-      record_faults(session, *ftrace);
-    }
+    std::optional<fault_recorder> ftrace;
+    if (!options.ftrace_file.empty()) ftrace.emplace(session, options.ftrace_file);
     try {
       w.run(session);
     } catch (const workloads::trace_error& e) {
@@ -103,7 +124,10 @@ report::run_result run(const scenario::scenario& s, const run_options& options) 
     } catch (const workloads::trace_unreadable& e) {
       throw missing_input(diagnostic_of_file(s, e.what()));
     }
-    if (ftrace) ftrace->finish();
+    if (const std::exception_ptr refused = ftrace ? ftrace->finish() : nullptr) {
+      if (options.ftrace_refused == nullptr) std::rethrow_exception(refused);
+      *options.ftrace_refused = refused;
+    }
     return convert(session);
   }
   throw std::runtime_error(fmt::format("no workload {}", s.workload));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -17,6 +18,9 @@ struct run_options {
   std::function<void(double fraction_done)> progress;
   /// Write the fault stream as kvm_guest_fault lines to this file; empty: do not.
   std::string ftrace_file;
+  /// Where the report::output_error goes if that file takes no more during the run, which goes on
+  /// without it. Null: it is thrown when the run has ended.
+  std::exception_ptr* ftrace_refused = nullptr;
   /// When it becomes true the run stops early by an exception. May be null.
   const std::atomic<bool>* stop = nullptr;
 };

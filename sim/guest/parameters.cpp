@@ -85,7 +85,7 @@ std::vector<parameter> host_parameters() {
       {"host.cool_after",
        value_type::time,
        "20ms",
-       "a CPU that was idle for longer is cold, as all are at the start (guest kernels only)",
+       "a CPU that was idle for longer is cold, as all are at the start",
        0.0,
        longest,
        {}},

@@ -34,6 +34,7 @@ struct workload_info {
   /// May be empty.
   std::function<std::vector<diagnostic>(const value_map& values, const structure_map& structures)>
       check{};
+  bool guest_kernel = false;  ///< it runs on a guest's kernel, not on the host's alone
 };
 
 struct catalogue {

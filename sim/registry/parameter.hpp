@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -42,6 +43,16 @@ using value = std::variant<bool, std::int64_t, double, std::string, std::vector<
 /// Where a cost comes from.
 enum class cost_kind { none, published, derived, fitted };
 
+class value_map;
+struct workload_info;
+
+/// What must hold for a parameter to be read at all.
+struct read_condition {
+  std::string when;  ///< completes "read only ...": "if guest.lock is ticket"
+  /// Whether it holds in a scenario with this workload and these values, all of them valid.
+  std::function<bool(const workload_info& workload, const value_map& values)> holds;
+};
+
 /// One row of a parameter table.
 struct parameter {
   std::string key;                     ///< full dotted path, for example "hypervisor.mmu_lock"
@@ -51,6 +62,8 @@ struct parameter {
   std::optional<double> min{};         ///< smallest allowed value in base units (ps, bytes, count)
   std::optional<double> max{};         ///< largest allowed value in base units
   std::vector<std::string> choices{};  ///< for value_type::choice
+  /// All of them must hold, else no run reads it; the first that does not is told to the user.
+  std::vector<read_condition> read_when{};
 };
 
 /// Thrown when code asks for a parameter that its table does not have: a programming error.

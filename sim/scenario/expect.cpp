@@ -37,6 +37,11 @@ words split(std::string_view text) {
   return parts;
 }
 
+/// Of a number.
+std::string name_of(dimension d) {
+  return d == dimension::time ? "time" : "count";
+}
+
 selector_info field(std::string_view word, const words& counts, const words& times) {
   if (has(counts, word)) return {dimension::count, {}};
   if (has(times, word)) return {dimension::time, {}};
@@ -132,6 +137,7 @@ class item_reader {
   // What `what` measures, if that is known.
   std::optional<dimension> read_selectors() {
     std::optional<dimension> what;
+    std::optional<dimension> divisor;
     e_.what = text("what");
     if (find(item_, "what") == nullptr)
       complain(item_, "", "'what' is missing; expected a selector such as time.dirty1");
@@ -139,15 +145,22 @@ class item_reader {
       std::string selector = text(key);
       if (selector.empty()) continue;
       auto info = check_selector(selector);
-      if (!info.what)
+      if (!info.what) {
         complain(*find(item_, key), key, info.error);
-      else if (key == "what")
+      } else if (key == "what") {
         what = info.what;
-      else
+      } else {
         e_.ratio_to = selector;
+        divisor = info.what;
+      }
       if (info.what == dimension::text && (key == "ratio_to" || find(item_, "ratio_to")))
         complain(*find(item_, key), key, "a fingerprint has no ratio");
     }
+    const auto is_number = [](std::optional<dimension> d) { return d && *d != dimension::text; };
+    if (is_number(what) && is_number(divisor) && *what != *divisor)
+      complain(*find(item_, "ratio_to"), "ratio_to",
+               "'" + e_.what + "' is a " + name_of(*what) + " and '" + e_.ratio_to + "' a " +
+                   name_of(*divisor) + ": a ratio needs two of a kind");
     e_.name = text("name");
     if (e_.name.empty()) e_.name = e_.what;
     return what;

@@ -89,8 +89,9 @@ std::string format_node(const registry::node& n) {
   return out;
 }
 
-std::string to_line(const registry::diagnostic& d) {
-  return place(d.where) + ": error: " + (d.path.empty() ? "" : d.path + ": ") + d.message;
+std::string to_line(const registry::diagnostic& d, severity how) {
+  return place(d.where) + (how == severity::error ? ": error: " : ": warning: ") +
+         (d.path.empty() ? "" : d.path + ": ") + d.message;
 }
 
 std::string to_text(const registry::diagnostic& d, const source_texts& sources, bool color) {

@@ -163,6 +163,8 @@ std::string read_standard_input(std::size_t most) {
   static std::optional<std::string> text;
   const std::lock_guard lock(mutex);
   static const int standard_input = STDIN_FILENO;
+  const int mode = ::fcntl(standard_input, F_GETFL);
+  if (mode < 0 || (mode & O_ACCMODE) == O_WRONLY) throw unreadable("it is closed");
   if (!text) text = read_from({std::shared_ptr<const int>(), &standard_input}, most);
   return *text;
 }

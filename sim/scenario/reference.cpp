@@ -49,14 +49,43 @@ std::string range(const parameter& p) {
   return "";
 }
 
-std::string table(const std::vector<parameter>& rows, std::string_view section = {}) {
-  std::string out =
-      "| key | type | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n";
-  for (const auto& p : rows) {
-    if (!section.empty() && p.key.substr(0, p.key.find('.')) != section) continue;
-    out += "| " + code(p.key) + " | " + std::string(name_of(p.type)) + " | ";
-    out += p.default_value.empty() ? std::string("required") : code(p.default_value);
-    out += " | " + range(p) + " | " + cell(p.help) + " |\n";
+using conditions = std::vector<registry::read_condition>;
+
+/// What every row asks for: said once above the table.
+conditions shared_conditions(const std::vector<const parameter*>& rows) {
+  conditions out;
+  if (rows.empty()) return out;
+  for (const auto& c : rows.front()->read_when) {
+    const std::size_t at = out.size();
+    for (const parameter* p : rows)
+      if (p->read_when.size() <= at || p->read_when[at].when != c.when) return out;
+    out.push_back(c);
+  }
+  return out;
+}
+
+/// "if a and if b", without the first `skip`.
+std::string list_of(const conditions& all, std::size_t skip = 0) {
+  std::string out;
+  for (std::size_t i = skip; i < all.size(); ++i)
+    out += std::string(out.empty() ? "" : " and ") + cell(all[i].when);
+  return out;
+}
+
+std::string table(const std::vector<parameter>& all, std::string_view section = {}) {
+  std::vector<const parameter*> rows;
+  for (const auto& p : all)
+    if (section.empty() || std::string_view(p.key).substr(0, p.key.find('.')) == section)
+      rows.push_back(&p);
+  const conditions shared = shared_conditions(rows);
+  std::string out = shared.empty() ? "" : "Read only " + list_of(shared) + ".\n\n";
+  out += "| key | type | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n";
+  for (const parameter* p : rows) {
+    const std::string when = list_of(p->read_when, shared.size());
+    out += "| " + code(p->key) + " | " + std::string(name_of(p->type)) + " | ";
+    out += p->default_value.empty() ? std::string("required") : code(p->default_value);
+    out += " | " + range(*p) + " | " + cell(p->help);
+    out += (when.empty() ? "" : " (read only " + when + ")") + std::string(" |\n");
   }
   return out + "\n";
 }
@@ -80,6 +109,9 @@ workload:
 
 Who wins, weakest first: a parameter's default, the kernel preset, the machine profile, the file,
 `--set KEY=VALUE` from left to right.
+
+A key that is written where nothing reads it is a warning with its place, once a command: "has no
+effect because it is read only ...". The tables say when a key is read, if it is not always.
 
 ## Values
 
@@ -120,9 +152,9 @@ constexpr std::string_view expectations = R"(## Expectations
 | `value: V`, `tolerance: 2%` | the figure is at most 2 % away from V |
 | `min: V` and/or `max: V` | the figure is not below or above V |
 
-`ratio_to: FIGURE` divides by another figure of the same run. `over: {KEY: VALUE}` with
-`against: {KEY: VALUE}` runs the scenario twice with these changes and divides the first run's
-figure by the second's. Ratios have no unit. `name` labels the item.
+`ratio_to: FIGURE` divides by another figure of the same run, a time by a time or a count by a count.
+`over: {KEY: VALUE}` with `against: {KEY: VALUE}` runs the scenario twice with these changes and
+divides the first run's figure by the second's. Ratios have no unit. `name` labels the item.
 
 | figure | unit |
 | --- | --- |

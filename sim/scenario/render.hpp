@@ -9,8 +9,10 @@
 
 namespace hvsim::scenario {
 
+enum class severity { error, warning };
+
 /// "file:line:col: error: key.path: message" on one line, without a newline.
-std::string to_line(const registry::diagnostic& d);
+std::string to_line(const registry::diagnostic& d, severity how = severity::error);
 
 /// The line form, then the source line and a caret under the column, when `sources` has the file.
 /// With `color`, ANSI escapes as compilers use them. Ends in a newline.

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sched/scheduler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace hvsim::sched {
 
 using engine::duration;
 using engine::sim_time;
+
+namespace {
+constexpr std::uint32_t most_futile = 1 << 15;
+}
 
 scheduler::scheduler(timers& clock, std::unique_ptr<policy> rules, const scheduler_options& options)
     : timers_(clock), policy_(std::move(rules)), options_(options), queues_(options.cpus) {
@@ -88,6 +94,7 @@ void scheduler::schedule(cpu_index c, sim_time t, off_cpu reason) {
   q.charged = clock(c, t);
   if (q.queued != 0) need_tick(c, t);
   if (before != nullptr) {
+    require_progress(*before, competes != nullptr, t);
     before->last_ran = t;
     before->stop(t, competes != nullptr ? reason : off_cpu::blocked);
   }
@@ -97,6 +104,20 @@ void scheduler::schedule(cpu_index c, sim_time t, off_cpu reason) {
   } else if (on_idle) {
     on_idle(c, t);
   }
+}
+
+void scheduler::require_progress(const entity& gone, bool preempted, sim_time t) {
+  const duration ran = gone.policy.ran - gone.policy.ran_when_picked;
+  if (!preempted || ran >= options_.switch_cost) {
+    futile_ = 0;
+    return;
+  }
+  if (++futile_ < most_futile) return;
+  const auto seconds = [](duration d) { return static_cast<double>(d.ps()) / 1e12; };
+  throw livelock(fmt::format(
+      "livelock at {:.3f} s: {} times in a row somebody lost a CPU during a context switch, which "
+      "takes {} s (switch_cost), and nobody executes anything; expected less than a tick of {} s",
+      seconds(t - sim_time{}), futile_, seconds(options_.switch_cost), seconds(options_.tick)));
 }
 
 void scheduler::reschedule(cpu_index c, sim_time t) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "sim/engine/engine.hpp"
@@ -38,8 +39,15 @@ enum class yield_end : std::uint8_t {
   alone     ///< nobody else wants either CPU
 };
 
+/// Entities lose their CPUs before they have executed anything, again and again, because a context
+/// switch outlasts every slice.
+class livelock : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// One set of CPUs with their run queues. All members are called in the order of virtual time,
-/// with `t` the time of the caller, from fibers of one engine.
+/// with `t` the time of the caller, from fibers of one engine. Throws livelock wherever it chooses.
 ///
 /// A CPU can be without power: the scheduler of a guest runs on CPUs that its host takes away.
 /// Nothing is decided on such a CPU until it has power again.
@@ -112,6 +120,7 @@ class scheduler {
   void charge(cpu_index c, engine::sim_time t);
   void schedule(cpu_index c, engine::sim_time t, off_cpu reason);
   void reschedule(cpu_index c, engine::sim_time t);
+  void require_progress(const entity& gone, bool preempted, engine::sim_time t);
   void enqueue(cpu_index c, entity& e, enqueue_reason why);
   void arrive(cpu_index c, entity& e, enqueue_reason why, engine::sim_time t);
   [[nodiscard]] cpu_index select_wake_cpu(const entity& e, cpu_index waker) const;
@@ -142,6 +151,7 @@ class scheduler {
   std::uint64_t arrivals_ = 0;
   std::uint64_t switches_ = 0;
   std::uint64_t migrations_ = 0;
+  std::uint32_t futile_ = 0;  // switches in a row away from who had not executed anything
 };
 
 }  // namespace hvsim::sched

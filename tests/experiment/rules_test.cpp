@@ -57,10 +57,6 @@ TEST_CASE("nothing runs behind the end", "[experiment]") {
 
 TEST_CASE("what is probably not meant is warned about", "[experiment]") {
   CHECK(warnings({}).empty());
-  CHECK(warnings({"vm.placement=list", "vm.cores=[0, 1]"}).empty());
-  const auto cores = warnings({"vm.cores=[0, 1]"});
-  REQUIRE(cores.size() == 1);
-  CHECK_THAT(cores[0], Contains("vm.cores: not used: vm.placement is compact"));
   const auto tlbi = warnings({"hypervisor.tlbi_scope=local"});
   REQUIRE(tlbi.size() == 1);
   CHECK_THAT(tlbi[0], Contains("relax_tlbi"));

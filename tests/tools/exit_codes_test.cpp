@@ -160,6 +160,43 @@ TEST_CASE("what is wrong on the command line ends in 2", "[tools]") {
   check_code(reproduce + "--set vm.vcpu=3", 2, "--set: error");
 }
 
+TEST_CASE("only comparisons with stage-2 faults can be calibrated", "[tools]") {
+  for (const char* name : {"pv-qspinlock-reaim", "pv-ticket-dbench", "pv-qspinlock-kernel-build",
+                           "native-qspinlock-kernel-build"})
+    check_code(std::string("calibrate ") + name, 2, "can be calibrated: stage2-parallel-faults\n");
+  check_code("calibrate pv-qspinlock-reaim", 2, "its workload 'reaim' has none");
+}
+
+TEST_CASE("options that change nothing of a comparison are refused", "[tools]") {
+  const std::string guest = "reproduce pv-qspinlock-reaim --no-files ";
+  check_code(guest + "--scale 4", 2,
+             "--scale: has no effect: no table of 'pv-qspinlock-reaim' names a size to divide");
+  check_code(guest + "--seed-scale 4", 2, "--seed-scale: has no effect");
+  check_code(guest + "--placement compact", 2,
+             "--placement: has no effect: 'pv-qspinlock-reaim' has no placements");
+  check_code(guest + "--seeds 3", 2,
+             "--seeds: has no effect: a cell of 'pv-qspinlock-reaim' is "
+             "the mean of 10 runs");
+  check_code("reproduce stage2-parallel-faults --no-files --seed-scale 4", 2,
+             "--seed-scale: has no effect without --seeds");
+  check_code("run examples/lock-torture --ftrace /dev/null", 2,
+             "--ftrace: the workload 'lock_torture' has no stage-2 faults");
+}
+
+TEST_CASE("a limit of address space is told from a lack of memory", "[tools]") {
+  const test::scratch dir;
+  const std::string file = dir.file("s.yaml", small_scenario());
+  for (const std::string command : {"run ", "compare --vary seed=1,2 -j 1 "}) {
+    const test::ended e =
+        test::shell("ulimit -v 8388608; exec '" HVSIM_PROGRAM "' " + command + file);
+    INFO(e.out << e.err);
+    CHECK(e.code == 1);
+    CHECK_THAT(e.err, Contains("out of address space, of which ulimit -v allows 8.0 GiB"));
+  }
+  // What docs/results-and-ci.md promises to be enough.
+  CHECK(test::shell("ulimit -v 17825792; exec '" HVSIM_PROGRAM "' run " + file).code == 0);
+}
+
 TEST_CASE("an override that a sweep brings in is blamed on it", "[tools]") {
   const test::scratch dir;
   const std::string file = dir.file("s.yaml", small_scenario());

@@ -32,3 +32,17 @@ TEST_CASE("what never happened is 0, what cannot happen is an error", "[tools]")
     CHECK_THAT(wrong.out, Contains("no metric '" + std::string(what) + "'"));
   }
 }
+
+TEST_CASE("a file that is named twice is checked once", "[tools]") {
+  const test::scratch dir;
+  const std::string file =
+      dir.file("s.yaml", test::small_scenario("expect: [{what: faults, min: 1}]\n"));
+  const std::string folder = dir.path().string();
+  for (const std::string& twice :
+       {file + " " + file, folder + " " + file, file + " " + folder + "/./s.yaml"}) {
+    const test::ended e = test::hvsim("check " + twice);
+    INFO(e.out << e.err);
+    CHECK(e.code == 0);
+    CHECK_THAT(e.out, Contains("\n1 ok, 0 missed, 0 broken"));
+  }
+}

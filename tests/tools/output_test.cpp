@@ -55,6 +55,28 @@ TEST_CASE("a device is written into and never replaced", "[tools]") {
   CHECK_THAT(both.out, Contains("kvm_guest_fault:") && Contains("Populate memory time"));
 }
 
+TEST_CASE("a trace that finds no room costs no results", "[tools]") {
+  const test::scratch dir;
+  const std::string run = dir.file("run.yaml", test::small_scenario());
+  const std::string expected = test::hvsim("run " + run).out;
+  const test::ended device = test::hvsim("run " + run + " --ftrace /dev/full -o " + dir.at("o"));
+  CHECK(device.code == 74);
+  CHECK(device.out == expected);
+  CHECK_THAT(device.err, Contains("cannot write /dev/full: No space left"));
+  CHECK(fs::exists(dir.at("o/run.json")));
+  // The first size fails when the run has ended, the second one while it goes on.
+  for (const std::string size : {"2MiB", "256MiB"}) {
+    const std::string sized = "run " + run + " --set workload.bytes_per_vcpu=" + size;
+    const test::ended file = test::shell("ulimit -f 64; exec '" HVSIM_PROGRAM "' " + sized +
+                                         " --ftrace " + dir.at("x.trace"));
+    INFO(size << "\n" << file.err);
+    CHECK(file.code == 74);
+    CHECK(file.out == test::hvsim(sized).out);
+    CHECK_THAT(file.err, Contains("cannot write " + dir.at("x.trace") + ": File too large"));
+    CHECK_FALSE(fs::exists(dir.at("x.trace")));
+  }
+}
+
 TEST_CASE("standard output that takes nothing is an output error", "[tools]") {
   const test::scratch dir;
   const std::string run = dir.file("run.yaml", test::small_scenario());

@@ -83,6 +83,27 @@ TEST_CASE("what is neither file nor pipe is named and refused with 66", "[tools]
   refused("run " + trace + dir.path().string(), "is a directory");
 }
 
+TEST_CASE("standard input that is closed cannot be read", "[tools]") {
+  for (const char* command : {"run -", "check -", "compare -", "validate -"}) {
+    const test::ended e = test::shell("exec '" HVSIM_PROGRAM "' " + std::string(command) + " <&-");
+    INFO(command << "\n" << e.out << e.err);
+    CHECK(e.code == 66);
+    CHECK_THAT(e.out + e.err, Contains("<stdin>: error: it is closed"));
+  }
+  // Nor if it can be written only.
+  CHECK(test::shell("exec '" HVSIM_PROGRAM "' run - 0>/dev/null").code == 66);
+}
+
+TEST_CASE("results do not end in an output file that got the number of a closed stream",
+          "[tools]") {
+  const test::scratch dir;
+  const std::string file = dir.file("s.yaml", small_scenario());
+  const std::string run = "exec '" HVSIM_PROGRAM "' run " + file + " --ftrace ";
+  REQUIRE(test::shell(run + dir.at("open.trace")).code == 0);
+  CHECK(test::shell(run + dir.at("closed.trace") + " >&-").code == 74);
+  CHECK(test::content_of(dir.at("closed.trace")) == test::content_of(dir.at("open.trace")));
+}
+
 TEST_CASE("standard input without an end is refused for its size", "[tools]") {
   const test::ended e = test::shell("'" HVSIM_PROGRAM "' run - </dev/zero");
   INFO(e.err);
