@@ -85,8 +85,9 @@ verdict not_nested(const scenario::scenario& s) {
   return "the selftest has nested guests on x86 only, not on arm64";
 }
 
-verdict shared_faults(const scenario::scenario& s) {
-  if (!is(s, "hypervisor.fault_side", "read")) return {};
+/// `key`: which side of mmu_lock a kind of fault takes.
+verdict takes_a_side(const scenario::scenario& s, const char* key) {
+  if (!is(s, key, "read")) return {};
   if (is(s, "hypervisor.mmu_lock", "spinlock"))
     return "a spinlock has no read side: use hypervisor.mmu_lock rwlock";
   if (is(s, "hypervisor.walker", "exclusive"))
@@ -196,7 +197,10 @@ std::vector<rule> builtin_rules() {
       {"workload.write_percent", one_write_share},
       {"workload.stop_after_populate", nothing_after_populate},
       {"workload.nested", not_nested},
-      {"hypervisor.fault_side", shared_faults},
+      {"hypervisor.fault_side",
+       [](const scenario::scenario& s) { return takes_a_side(s, "hypervisor.fault_side"); }},
+      {"hypervisor.access_fault_side",
+       [](const scenario::scenario& s) { return takes_a_side(s, "hypervisor.access_fault_side"); }},
       {"hypervisor.collapse", collapse_fits},
       {"hypervisor.eager_split_chunk", split_chunk},
       {"vm.cores", cores_listed},

@@ -55,6 +55,17 @@ TEST_CASE("nothing runs behind the end", "[experiment]") {
           "workload.stop_after_populate", "workload.run_while_disabling has no effect");
 }
 
+TEST_CASE("the read side of mmu_lock needs a lock that has one, and a walker that shares",
+          "[experiment]") {
+  const std::string kernel = "hypervisor.kernel=linux-6.1";
+  for (const std::string key : {"hypervisor.fault_side", "hypervisor.access_fault_side"}) {
+    CAPTURE(key);
+    CHECK(with({kernel, key + "=write"}));
+    refused({kernel, key + "=read"}, key, "the exclusive walker needs the write side");
+    refused({"hypervisor.kernel=linux-5.17", key + "=read"}, key, "a spinlock has no read side");
+  }
+}
+
 TEST_CASE("what is probably not meant is warned about", "[experiment]") {
   CHECK(warnings({}).empty());
   const auto tlbi = warnings({"hypervisor.tlbi_scope=local"});
