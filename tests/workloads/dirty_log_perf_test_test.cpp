@@ -53,8 +53,8 @@ TEST_CASE("vCPUs repeat their pass until logging is disabled", "[selftest]") {
                         std::string("machine.costs.ioctl_base=") + disabling,
                         std::string("workload.post_passes=") + post});
     // Each pass ends with an exit to userspace.
-    return std::pair{test::count_of(r, "disable", "event abort_to_userspace"),
-                     test::count_of(r, "post", "event abort_to_userspace")};
+    return std::pair{test::count_of(r, "disable", "event abort_ret=0"),
+                     test::count_of(r, "post", "event abort_ret=0")};
   };
   using counts = std::pair<std::uint64_t, std::uint64_t>;
   // A pass is 64 accesses of 10 us and an exit of some 11 us, 640 to 660 us, and at most 100 us
@@ -70,7 +70,7 @@ TEST_CASE("every vCPU leaves after the pass in which logging was disabled", "[se
   const auto r =
       run({"vm.vcpus=3", "workload.bytes_per_vcpu=256KiB", "workload.run_while_disabling=true",
            "machine.costs.guest_access=10us", "machine.costs.ioctl_base=3ms"});
-  CHECK(test::count_of(r, "disable", "event abort_to_userspace") == 15);
+  CHECK(test::count_of(r, "disable", "event abort_ret=0") == 15);
 }
 
 TEST_CASE("the text is that of the version of the guest image", "[selftest]") {
