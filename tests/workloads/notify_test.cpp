@@ -116,12 +116,25 @@ TEST_CASE("what reclaim aged takes an access flag fault where hardware sets no f
     CAPTURE(side);
     const auto r = experiment::run(
         stream(regions, filled("age"), no_af + "hypervisor: {access_fault_side: " + side + "}\n"));
-    // Each page was young and is flushed on its own; enabled flags were set when it was mapped.
+    // Each page was young and is flushed on its own: the flag was set when it was mapped.
     CHECK(test::count_of(r, "beside", "event tlbi_vmid") == 1024);
     CHECK(test::count_of(r, "beside", "event unmap_gfn") == 0);
     CHECK(test::count_of(r, "again", "fault test DW access L3") == 1024);
     CHECK(faults(r, "again", "DW trans") == 0);
   }
+}
+
+TEST_CASE("vCPUs queue for access flag faults unless they share mmu_lock", "[notify]") {
+  const auto waits = [](const std::string& side) {
+    const auto r = experiment::run(
+        stream(regions, filled("age"), no_af + "hypervisor: {access_fault_side: " + side + "}\n"));
+    return std::pair{part(r, "again", "mmu_lock_wait"), r.fingerprint};
+  };
+  const auto exclusive = waits("write");
+  const auto shared = waits("read");
+  CHECK(exclusive.first > 0);
+  CHECK(shared.first == 0);
+  CHECK(exclusive.second != shared.second);
 }
 
 TEST_CASE("where hardware sets the access flag nobody faults, and old pages need no flush",
