@@ -65,7 +65,9 @@ void step(vcpu::vcpu& v, const program_step& s) {
            s.kind);
 }
 
-/// What one vCPU's guest does in one iteration: one access a page, then the sync exit.
+/// What one vCPU's guest does in one iteration: one access a page, then the sync exit. The first
+/// pass populates: the selftests that know -a and -w (6.2 and later) set them only when logging is
+/// on, while -f of the older ones is there from the start.
 class guest_pass {
  public:
   guest_pass(session& s, vcpu::vcpu& v, const options& o)
@@ -83,14 +85,14 @@ class guest_pass {
     v_.operand = image.loop_operand;
     const gva begin = session_.range_begin(v_.id().value());
     const std::uint64_t pages = session_.range_size().value() / page;
-    const bool plain =
-        !options_.random_access && options_.write_fraction == 1 && options_.write_percent == 100;
+    const bool any_order = started_ && options_.random_access;
+    const std::uint32_t write_percent = started_ ? options_.write_percent : 100;
+    const bool plain = !any_order && options_.write_fraction == 1 && write_percent == 100;
     if (plain) v_.access_pages(begin, pages, access_kind::write);
     for (std::uint64_t i = plain ? pages : 0; i < pages; ++i) {
-      const std::uint64_t target = options_.random_access ? random_.below(pages) : i;
-      const bool write =
-          i % options_.write_fraction == 0 &&
-          (options_.write_percent == 100 || random_.below(100) < options_.write_percent);
+      const std::uint64_t target = any_order ? random_.below(pages) : i;
+      const bool write = i % options_.write_fraction == 0 &&
+                         (write_percent == 100 || random_.below(100) < write_percent);
       v_.access(begin + bytes{target * page}, write ? access_kind::write : access_kind::read);
     }
     if (!started_)
@@ -113,6 +115,9 @@ void print_header(session& s, const options& o) {
   s.print(fmt::format("Test iterations: {}", o.iterations));
   s.print(fmt::format("Testing guest mode: PA-bits:{},  VA-bits:48,  4K pages",
                       s.config.values.integer("vm.ipa_bits")));
+  // From the creation of the VM. Draws of the guest come from the run's seed, as from -r.
+  if (s.guest->image().prints_seed)
+    s.print(fmt::format("Random seed: 0x{:x}", s.config.values.integer("seed")));
   s.print(fmt::format("guest physical test memory: [0x{:x}, 0x{:x})", s.test_ipa.value(),
                       (s.test_ipa + s.test_size).value()));
 }
@@ -179,15 +184,17 @@ void main_thread(session& s, const options& o) {
     s.mark(fmt::format("log{}", i));
   }
 
-  if (o.run_while_disabling) iteration.release(s);
+  // With -e the selftest sets the iteration to -1, with which nobody waits for the next one, and
+  // asks the vCPUs to leave when logging is off: each one does after the pass in which it sees
+  // that.
+  if (o.run_while_disabling) iteration.release_repeating(s);
   timed("disable", "Disabling dirty logging",
         [&] { each_slot([&](std::uint32_t i) { s.vm->disable_logging(s.main, i); }); });
   if (o.run_while_disabling) {
+    iteration.end_repeating(s);
     iteration.wait_all(s);
-    s.mark("disable");
-  } else {
-    s.mark("disable");
   }
+  s.mark("disable");
   const auto post_begin = s.now();
   for (std::int64_t i = 0; i < o.post_passes; ++i) {
     iteration.release(s);
@@ -231,7 +238,8 @@ workload_entry dirty_log_perf_test() {
       {"workload.backing",
        value_type::choice,
        "anonymous",
-       "-s: host memory behind the test slot",
+       "-s: host memory behind the test slot; in time shmem is as anonymous (4 KiB pages), and "
+       "anonymous_hugetlb_2mb as anonymous_thp (2 MiB)",
        {},
        {},
        {"anonymous", "anonymous_thp", "anonymous_hugetlb_2mb", "shmem"}},
@@ -246,21 +254,21 @@ workload_entry dirty_log_perf_test() {
       {"workload.write_fraction",
        value_type::integer,
        "1",
-       "-f (up to 6.1): every n-th page is written, the others are read",
+       "-f (up to 6.1): every n-th page is written, the others are read, in every pass",
        1.0,
        1e9,
        {}},
       {"workload.write_percent",
        value_type::integer,
        "100",
-       "-w (6.2+): chance of a write at each access",
+       "-w (6.2+): chance of a write at each access once logging is on; the populate pass writes",
        0.0,
        100.0,
        {}},
       {"workload.random_access",
        value_type::boolean,
        "false",
-       "-a: pages in random order",
+       "-a (6.2+): random pages once logging is on; the populate pass goes through all in order",
        {},
        {},
        {}},
@@ -281,7 +289,7 @@ workload_entry dirty_log_perf_test() {
       {"workload.run_while_disabling",
        value_type::boolean,
        "false",
-       "-e: a pass runs while logging is disabled",
+       "-e: passes run until logging is disabled, at least one",
        {},
        {},
        {}},

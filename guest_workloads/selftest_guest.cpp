@@ -47,6 +47,7 @@ program_image image_6_1() {
   i.mmio_operand = op(3, 1, true);
   i.mmio_pc = gva{0x40ca04};
   i.base_pages = 514;
+  i.prints_seed = false;
   return i;
 }
 
@@ -79,6 +80,7 @@ program_image image_6_12() {
   i.mmio_operand = op(3, 5, true);
   i.mmio_pc = gva{0x40c308};
   i.base_pages = 652;
+  i.prints_seed = true;
   return i;
 }
 

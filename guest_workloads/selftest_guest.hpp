@@ -45,6 +45,7 @@ struct program_image {
   vcpu::access_syndrome mmio_operand;
   engine::gva mmio_pc;
   std::uint64_t base_pages;  ///< of slot 0, before what each vCPU adds
+  bool prints_seed;          ///< the VMM prints its random seed when it creates a VM (6.12)
 };
 
 /// Images by name: "selftest-6.1", "selftest-6.12". Throws std::invalid_argument otherwise.

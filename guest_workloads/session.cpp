@@ -234,6 +234,7 @@ void rounds::arrive(engine::thread& t) {
 
 bool rounds::next(engine::thread& t) {
   t.sync();
+  if (repeating_) return true;
   ++finished_;
   if (finished_ == workers_ && waiting_main_ != nullptr) {
     engine::thread* m = waiting_main_;
@@ -251,6 +252,16 @@ void rounds::release(session& s) {
   s.main.thread->sync();
   finished_ = 0;
   for (engine::thread* w : std::exchange(idle_, {})) s.engine.wake(*w, s.main.thread->now());
+}
+
+void rounds::release_repeating(session& s) {
+  release(s);
+  repeating_ = true;
+}
+
+void rounds::end_repeating(session& s) {
+  s.main.thread->sync();
+  repeating_ = false;
 }
 
 void rounds::wait_all(session& s) {

@@ -145,6 +145,11 @@ class rounds {
   // Main thread.
   /// Starts the next round; returns at once.
   void release(session& s);
+  /// Starts a round that each worker repeats, without waiting for others, until it ends one after
+  /// end_repeating; returns at once.
+  void release_repeating(session& s);
+  /// The repetitions under way are the last ones; returns at once.
+  void end_repeating(session& s);
   /// Waits until every worker has finished the round.
   void wait_all(session& s);
   /// Tells workers to leave after the round they are in, and waits for them to be idle.
@@ -165,6 +170,7 @@ class rounds {
   std::uint32_t finished_ = 0;
   std::uint32_t left_ = 0;
   bool quit_ = false;
+  bool repeating_ = false;
   engine::thread* waiting_main_ = nullptr;
   std::vector<engine::thread*> idle_;
 };

@@ -34,7 +34,8 @@ std::vector<registry::parameter> stream_parameters() {
       {"workload.backing",
        value_type::choice,
        "anonymous",
-       "host memory behind the test slots",
+       "host memory behind the test slots; in time shmem is as anonymous (4 KiB pages), and "
+       "anonymous_hugetlb_2mb as anonymous_thp (2 MiB)",
        {},
        {},
        {"anonymous", "anonymous_thp", "anonymous_hugetlb_2mb", "shmem"}},

@@ -24,6 +24,7 @@ constexpr double most_bytes = 1099511627776.0 * 64;
 const std::string whole_memory = "memory";
 const std::vector<std::string> reserved_phases{"start", "teardown"};
 const std::vector<std::string> orders{"sequential", "strided", "random", "zipf", "pointer_chase"};
+const std::vector<std::string> notifiers{"none", "unmap", "age"};
 const std::vector<std::string> actions{"keep", "enable", "disable", "clear"};
 
 std::vector<parameter> region_table() {
@@ -35,7 +36,10 @@ std::vector<parameter> region_table() {
 std::vector<parameter> phase_table() {
   return {{"name", value_type::text, "", "key of its time and counts", {}, {}, {}},
           {"log", value_type::choice, "keep", "dirty log before it", {}, {}, actions},
-          {"repeat", value_type::integer, "1", "how often it runs", 1.0, 10000.0, {}}};
+          {"repeat", value_type::integer, "1", "how often it runs", 1.0, 10000.0, {}},
+          {"notify", value_type::choice, "none", "MMU notifiers beside it", {}, {}, notifiers},
+          {"notify_region", value_type::text, whole_memory, "where they come", {}, {}, {}},
+          {"notify_interval", value_type::time, "0", "time before each", 0.0, 1e15, {}}};
 }
 
 std::vector<parameter> step_table() {
@@ -134,6 +138,7 @@ class plan_reader {
       p.log = static_cast<log_action>(word - actions.begin());
       p.repeat = static_cast<std::uint32_t>(f.values.integer("repeat"));
     }
+    read_notify(f, p);
     check_log(f, p);
     check_names(f, p);
     const node* steps = f.find("steps");
@@ -147,6 +152,17 @@ class plan_reader {
       if (auto step = read_step(s, step_path)) p.steps.push_back(std::move(*step));
     });
     plan_.phases.push_back(std::move(p));
+  }
+
+  void read_notify(stream_fields& f, stream_phase& p) {
+    if (!f.values.has("notify")) return;
+    const auto word = std::find(notifiers.begin(), notifiers.end(), f.values.text("notify"));
+    p.notify = static_cast<notify_action>(word - notifiers.begin());
+    p.notify_interval = f.values.time("notify_interval");
+    for (const char* key : {"notify_region", "notify_interval"})
+      if (p.notify == notify_action::none && f.written(key))
+        f.complain(key, "only a phase with 'notify' has it; expected notify: unmap or age");
+    p.notified = region_of(f, "notify_region");
   }
 
   void check_log(stream_fields& f, const stream_phase& p) {
@@ -188,7 +204,7 @@ class plan_reader {
     stream_fields f(n, path, step_table(), {"vcpus"}, out_);
     if (n.what != node::kind::mapping) return std::nullopt;
     stream_step s;
-    read_place(f, s);
+    s.where = region_of(f, "region");
     read_mix(f, s);
     read_vcpus(f, path, s);
     s.order = static_cast<pattern>(
@@ -214,14 +230,16 @@ class plan_reader {
                                   f.values.text("pattern")));
   }
 
-  void read_place(stream_fields& f, stream_step& s) {
-    const std::string& name = f.values.text("region");
+  /// The region that `key` names, or none and a complaint.
+  stream_region region_of(stream_fields& f, std::string_view key) const {
+    const std::string& name = f.values.text(key);
     std::vector<std::string> known;
     for (const auto& r : regions_) {
+      if (r.name == name) return r;
       known.push_back(r.name);
-      if (r.name == name) s.where = r;
     }
-    if (s.where.name.empty()) f.complain("region", scenario::unknown_word("region", name, known));
+    f.complain(key, scenario::unknown_word("region", name, known));
+    return {};
   }
 
   static void read_mix(stream_fields& f, stream_step& s) {
@@ -284,6 +302,11 @@ bool stream_step::includes(std::uint32_t vcpu) const {
 
 std::string stream_phase::name_of(std::uint32_t i) const {
   return repeat == 1 ? name : name + std::to_string(i + 1);
+}
+
+bool stream_plan::notifies() const {
+  return std::any_of(phases.begin(), phases.end(),
+                     [](const stream_phase& p) { return p.notify != notify_action::none; });
 }
 
 std::uint64_t stream_plan::accesses(std::uint32_t vcpus) const {

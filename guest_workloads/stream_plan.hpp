@@ -37,10 +37,16 @@ struct stream_step {
 /// What the VMM does with the dirty log before a phase.
 enum class log_action : std::uint8_t { keep, enable, disable, clear };
 
+/// What the host's memory management does to the guest beside a phase, by MMU notifiers.
+enum class notify_action : std::uint8_t { none, unmap, age };
+
 /// Steps that every vCPU goes through without waiting for others; phases wait for all.
 struct stream_phase {
   std::string name;
   log_action log = log_action::keep;
+  notify_action notify = notify_action::none;
+  stream_region notified;              ///< through which the notifiers go
+  engine::duration notify_interval{};  ///< before each chunk of it
   std::uint32_t repeat = 1;
   std::vector<stream_step> steps;
   /// Name of repetition `i` from 0: the phase's own, or with a number from 1 if it repeats.
@@ -52,6 +58,8 @@ struct stream_plan {
   std::uint64_t total_memory = 0;  ///< bytes of all vCPUs
   bool shared = false;
   std::vector<stream_phase> phases;
+  /// Whether MMU notifiers come while vCPUs run.
+  [[nodiscard]] bool notifies() const;
   /// Guest accesses of all vCPUs in the whole plan.
   [[nodiscard]] std::uint64_t accesses(std::uint32_t vcpus) const;
 };

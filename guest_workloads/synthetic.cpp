@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guest_workloads/synthetic.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -18,6 +19,8 @@ using mmu::access_kind;
 using registry::value_type;
 
 constexpr std::uint64_t page = 4096;
+// What one MMU notifier of the host covers at most: the entries of one of its lowest tables.
+constexpr std::uint64_t notifier_chunk = 1ULL << 21;
 // Streams of the vCPUs' own draws; their costs use the streams below 2^32.
 constexpr std::uint64_t stream_base = 0x200000000ULL;
 
@@ -72,6 +75,56 @@ class stream_guest {
   engine::random_stream random_;
 };
 
+/// The host's memory management, on the main thread, in one stretch of the memory.
+class notifier {
+ public:
+  explicit notifier(session& s) : session_(s), slot_(*s.vm->slot(1)) {}
+
+  /// Goes through the region of each vCPU, or through the common one.
+  void run(const stream_phase& p) {
+    const std::size_t copies = session_.overlap ? 1 : session_.vcpus.size();
+    for (std::uint32_t v = 0; v < copies; ++v) {
+      const std::uint64_t begin = (session_.range_begin(v) - selftest_guest::test_va).value();
+      run(p, slot_.host + bytes{begin + p.notified.offset}, bytes{p.notified.size});
+    }
+  }
+
+ private:
+  void run(const stream_phase& p, engine::hva at, bytes size) {
+    for (const engine::hva end = at + size; at < end;) {
+      const engine::hva stop = std::min(
+          end, engine::hva{at.value() / notifier_chunk * notifier_chunk} + bytes{notifier_chunk});
+      session_.main.thread->advance(engine::part::idle, p.notify_interval);
+      if (p.notify == notify_action::unmap)
+        unmap(at, stop - at);
+      else
+        age(at, stop);
+      at = stop;
+    }
+  }
+
+  /// As NUMA balancing does it and madvise: under mmap_lock for reading. The host keeps its pages.
+  void unmap(engine::hva at, bytes size) {
+    sync::rwsem& lock = session_.mm.mmap_lock();
+    lock.down_read(session_.main);
+    const engine::sim_time since = session_.main.thread->now();
+    session_.vm->notifier_unmap(session_.main, at, size);
+    lock.up_read(session_.main, since);
+  }
+
+  /// As reclaim does it: each host page that is there on its own.
+  void age(engine::hva at, engine::hva stop) {
+    const unsigned shift = session_.mm.mapping(slot_.vma).page_shift;
+    const bytes host_page{std::uint64_t{1} << shift};
+    for (at = at.align_down(shift); at < stop; at = at + host_page)
+      if (session_.mm.lookup(slot_.vma, at))
+        session_.vm->notifier_age(session_.main, at, host_page);
+  }
+
+  session& session_;
+  const hypervisor::memslot& slot_;
+};
+
 void run_phase(session& s, dirty_log& log, const stream_phase& p, std::uint32_t i,
                const std::function<void()>& pass) {
   const std::string name = p.name_of(i);
@@ -88,6 +141,11 @@ void run_phase(session& s, dirty_log& log, const stream_phase& p, std::uint32_t 
 
 void main_thread(session& s, const stream_plan& plan) {
   dirty_log log(s);
+  if (plan.notifies()) {
+    // What a vCPU's own memory translates to is no longer its own business.
+    s.vm->may_work_ahead = false;
+    s.vm->privacy().share_all();
+  }
   const stream_phase* now = nullptr;
   const auto guest = [&now](session& inner, vcpu::vcpu& v) -> guest_pass {
     return [&now, g = std::make_shared<stream_guest>(inner, v)] {
@@ -99,8 +157,12 @@ void main_thread(session& s, const stream_plan& plan) {
       for (std::uint32_t i = 0; i < p.repeat; ++i)
         run_phase(s, log, p, i, [&] {
           now = &p;
+          const bool notify = p.notify != notify_action::none;
+          s.vm->tables_may_vanish = notify;
           passes.release(s);
+          if (notify) notifier(s).run(p);
           passes.wait_all(s);
+          s.vm->tables_may_vanish = false;
         });
     now = nullptr;
   });
@@ -141,7 +203,9 @@ workload_entry synthetic() {
       {"workload.phases",
        value_type::structure,
        "",
-       "list of {name, log: keep|enable|disable|clear, repeat: 1, steps}; a step is {region: "
+       "list of {name, log: keep|enable|disable|clear, repeat: 1, "
+       "notify: none|unmap|age, notify_region: memory, notify_interval: 0, steps}; a step is "
+       "{region: "
        "memory, pattern: sequential|strided|random|zipf|pointer_chase, stride: 4KiB, exponent: "
        "0.99, count: once over the region, read, write, execute: percent (what is not written is "
        "read), think: 0, vcpus: all}",

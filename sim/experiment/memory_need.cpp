@@ -58,7 +58,7 @@ std::optional<usage> usage_of(const scenario::scenario& s) {
   if (s.workload == "dirty_log_perf_test") {
     out.memory = v.size("workload.bytes_per_vcpu").value() * vcpus;
     out.logs = !is(v, "workload.stop_after_populate");
-    out.maps_all = !is(v, "workload.random_access");
+    out.maps_all = true;  // populate does
     const bool writes_all =
         v.integer("workload.write_percent") == 100 && v.integer("workload.write_fraction") == 1;
     const bool small =

@@ -93,21 +93,42 @@ void vm::unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size) {
   }
 }
 
-void vm::notifier_unmap(machine::cpu& c, engine::hva begin, engine::bytes size) {
+void vm::expect_nobody_ahead() const {
   if (private_faults_ != 0)
     throw std::logic_error("an MMU notifier while faults are handled ahead (may_work_ahead)");
+}
+
+template <class F>
+void vm::in_slots(engine::hva begin, engine::bytes size, F&& f) const {
+  for (const auto& s : slots_) {
+    const engine::hva from = std::max(begin, s->host);
+    const engine::hva to = std::min(begin + size, s->host + s->size);
+    if (from < to) f(s->base + (from - s->host), to - from);
+  }
+}
+
+void vm::notifier_unmap(machine::cpu& c, engine::hva begin, engine::bytes size) {
+  expect_nobody_ahead();
   counters_.add(event::unmap_gfn);
   lock_write(c);
   ++notifiers_in_progress_;
-  for (auto& s : slots_) {
-    const engine::hva slot_end = s->host + s->size;
-    const engine::hva from = std::max(begin, s->host);
-    const engine::hva to = std::min(begin + size, slot_end);
-    if (from < to) unmap_range(c, s->base + (from - s->host), to - from);
-  }
+  in_slots(begin, size, [&](engine::ipa at, engine::bytes n) { unmap_range(c, at, n); });
   ++notifier_seq_;
   --notifiers_in_progress_;
   unlock_write(c);
+}
+
+bool vm::notifier_age(machine::cpu& c, engine::hva begin, engine::bytes size) {
+  expect_nobody_ahead();
+  bool young = false;
+  lock_write(c);
+  table_port port(*this, c, nullptr, nullptr, false);
+  in_slots(begin, size, [&](engine::ipa at, engine::bytes n) {
+    young |= mmu::test_clear_young(port, s2_, at, n, true);
+  });
+  if (young) port.tlbi_vmid();
+  unlock_write(c);
+  return young;
 }
 
 void vm::destroy(machine::cpu& c) {

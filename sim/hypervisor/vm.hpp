@@ -91,6 +91,11 @@ class vm final : public vcpu::hypervisor {
 
   /// MMU notifier: unmaps a range of host memory from the guest (start and end of one section).
   void notifier_unmap(machine::cpu& c, engine::hva begin, engine::bytes size);
+  /// MMU notifier (clear_flush_young, as reclaim calls it): clears the access flags of what the
+  /// guest maps of a range of host memory and flushes its TLBs, under mmu_lock, if one was set.
+  /// Returns whether one was. Kernels before 6.5 looked at the first leaf of the range alone, which
+  /// is the only one unless the guest's mappings are smaller than the host's.
+  bool notifier_age(machine::cpu& c, engine::hva begin, engine::bytes size);
 
   /// Frees the tables after the last vCPU has gone.
   void destroy(machine::cpu& c);
@@ -111,8 +116,8 @@ class vm final : public vcpu::hypervisor {
   /// such ioctls): upper table levels are then read with a sync.
   bool tables_may_vanish = false;
   /// Faults of private chunks are handled ahead of the time of their locks. Clear it before the
-  /// vCPUs start if MMU notifiers may come while they run; otherwise notifier_unmap throws
-  /// std::logic_error once a fault was handled so.
+  /// vCPUs start if MMU notifiers may come while they run; otherwise the notifiers throw
+  /// std::logic_error once a fault was handled so. No chunk may be private then either.
   bool may_work_ahead = true;
 
   /// Called for every abort with its registers and IPA before it is handled: the ftrace writer.
@@ -169,6 +174,10 @@ class vm final : public vcpu::hypervisor {
   void split_huge_pages(machine::cpu& c, const memslot& slot, std::uint64_t first_page,
                         std::uint64_t pages);
   void unmap_range(machine::cpu& c, engine::ipa at, engine::bytes size);
+  void expect_nobody_ahead() const;
+  /// Calls `f(ipa, bytes)` for what each slot has of a range of host memory.
+  template <class F>
+  void in_slots(engine::hva begin, engine::bytes size, F&& f) const;
 
   engine::engine& engine_;
   machine::machine& machine_;
