@@ -59,12 +59,13 @@ std::optional<usage> usage_of(const scenario::scenario& s) {
     out.memory = v.size("workload.bytes_per_vcpu").value() * vcpus;
     out.logs = !is(v, "workload.stop_after_populate");
     out.maps_all = true;  // populate does
-    const bool writes_all =
-        v.integer("workload.write_percent") == 100 && v.integer("workload.write_fraction") == 1;
+    const bool writes_all = !is(v, "workload.random_access") &&
+                            v.integer("workload.write_percent") == 100 &&
+                            v.integer("workload.write_fraction") == 1;
     const bool small =
         host::page_size_of(host::backing_from(v.text("workload.backing"))) == bytes{page};
     // Writes under a dirty log split blocks.
-    out.maps_all_small = out.maps_all && (small || (out.logs && writes_all));
+    out.maps_all_small = small || (out.logs && writes_all);
   } else if (s.workload == "synthetic") {
     out.memory =
         v.size("workload.memory").value() * (v.text("workload.sharing") == "shared" ? 1 : vcpus);

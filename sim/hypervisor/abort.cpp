@@ -61,7 +61,17 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
   }
   if (on_abort) [[unlikely]]
     on_abort(v, r, address);
+  if (handle_in_slot(v, r, mine, address)) return true;
+  t.advance(engine::part::userspace, costs.userspace_exit.draw(c.random));
+  return false;
+}
+
+// What the handler does with the memslots in hand. False: no slot is there, the VMM has to act.
+inline bool vm::handle_in_slot(vcpu::vcpu& v, const vcpu::fault_registers& r, fault_state& mine,
+                               engine::ipa address) {
   const srcu_section reading(srcu_, v);
+  engine::thread& t = *v.cpu.thread;
+  decoded_abort& what = mine.last;
   memslot* const slot = find_slot(address);
   const std::uint32_t id = slot == nullptr ? decoded_abort::no_slot : slot->id;
   if (what.slot != id) [[unlikely]] {
@@ -70,12 +80,13 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
   }
   if (slot == nullptr) [[unlikely]] {
     v.end_private_run();
-    abort_outside_slots(v, what.counted_as);
+    counters_.add_fault(what.counted_as, fault_action::none);
+    counters_.add(event::abort_to_userspace);
     return false;
   }
   ++faults_;
   abort a{address, *slot, what, privacy_.private_to(v.id(), address), slot->logging};
-  t.advance(engine::part::fault_software, costs.fault_software.draw(c.random));
+  t.advance(engine::part::fault_software, machine_.costs().fault_software.draw(v.cpu.random));
   if (what.access_flag) [[unlikely]] {
     v.end_private_run();
     access_fault(v, a);
@@ -85,13 +96,6 @@ bool vm::handle_abort(vcpu::vcpu& v, const vcpu::fault_registers& r) {
   counters_.add_fault(what.counted_as, a.action);
   counters_.add(event::abort_to_guest);
   return true;
-}
-
-void vm::abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as) {
-  counters_.add_fault(counted_as, fault_action::none);
-  counters_.add(event::abort_to_userspace);
-  v.cpu.thread->advance(engine::part::userspace,
-                        machine_.costs().userspace_exit.draw(v.cpu.random));
 }
 
 void vm::access_fault(vcpu::vcpu& v, const abort& a) {

@@ -13,7 +13,7 @@ inline constexpr engine::bytes block_size = engine::mebibytes(2);
 class srcu_section {
  public:
   srcu_section(sync::srcu& s, const vcpu::vcpu& v)
-      : srcu_(s), vcpu_(v), since_(v.cpu.thread->now()) {
+      : srcu_(s), vcpu_(v), after_trap_(v.cpu.thread->now() - v.trapped) {
     srcu_.read_lock(v.cpu);
   }
   srcu_section(const srcu_section&) = delete;
@@ -22,7 +22,7 @@ class srcu_section {
     const machine::cpu& c = vcpu_.cpu;
     // What has not been drained ends with this abort.
     if (vcpu_.batch.empty())
-      srcu_.read_unlock(c, c.thread->now() - since_);
+      srcu_.read_unlock(c, c.thread->now() - vcpu_.trapped - after_trap_);
     else
       srcu_.read_unlock_ahead(c);
   }
@@ -30,7 +30,7 @@ class srcu_section {
  private:
   sync::srcu& srcu_;
   const vcpu::vcpu& vcpu_;
-  engine::sim_time since_;
+  engine::duration after_trap_;  // the section's beginning; draining a batch moves both
 };
 
 /// As counters::add takes the outcome of an operation.

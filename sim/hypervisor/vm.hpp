@@ -138,7 +138,8 @@ class vm final : public vcpu::hypervisor {
     return nullptr;
   }
   [[nodiscard]] decoded_abort decode(vcpu::syndrome s) const;
-  void abort_outside_slots(vcpu::vcpu& v, std::size_t counted_as);
+  [[gnu::always_inline]] inline bool handle_in_slot(vcpu::vcpu& v, const vcpu::fault_registers& r,
+                                                    fault_state& mine, engine::ipa address);
   [[nodiscard]] bool fills_private_entry(const fault_state& mine, const abort& a) const;
   template <class Clock>
   [[gnu::always_inline]] inline mmu::descriptor fill_private(Clock& t, vcpu::vcpu& v,
