@@ -196,10 +196,10 @@ TEST_CASE("an interrupt to another vCPU is paid for by its sender, one to the ow
 }
 
 TEST_CASE("a guest sees stolen time as its own unless it has a steal clock") {
+  hog h;  // outlives the scheduler
   world w(2, 2, free_backend(), "qspinlock");
   task* worker = &w.guest->os().start(
       "worker", sim_time{}, [](task& t) { t.exec.run(account::user, milliseconds(20)); }, {0, 1});
-  hog h;
   w.clock.arm(w.clock.add([&](sim_time) { w.add_hog(h, 0); }), sim_time{} + nanoseconds(500));
   w.run({0, 1});
   // Slices of 8 ms in turn, as in the test of a preempted holder: 16 of 36 ms are stolen.

@@ -54,8 +54,8 @@ TEST_CASE(
 
     // A hog beside the holder: two CPUs make latency 12 ms, slices 6 ms, by ticks of 4 ms 8 ms.
     // The holder, there first, runs 0-8, 16-24, 32-36.001 ms, so 16 ms are stolen from its hold.
+    hog h;  // outlives the scheduler
     world crowded(2, 2, free_backend(), lock);
-    hog h;
     crowded.clock.arm(crowded.clock.add([&](sim_time) { crowded.add_hog(h, 0); }),
                       sim_time{} + nanoseconds(500));
     const duration waited = second_waits(crowded, milliseconds(20), {0, 1});
