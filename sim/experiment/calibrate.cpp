@@ -272,4 +272,37 @@ std::string to_text(const calibration& c) {
   return out;
 }
 
+nlohmann::ordered_json to_json(const calibration& c) {
+  using json = nlohmann::ordered_json;
+  const auto percent = [](double v) { return fmt::format("{:.3f}", v); };
+  json doc = {{"schema_version", 1},
+              {"published_cells", c.cells},
+              {"degrees_of_freedom", c.degrees_of_freedom()},
+              {"scale", c.scale},
+              {"outside_percent_at_start", percent(c.outside_at_start)},
+              {"outside_percent", percent(c.outside)},
+              {"rounds", c.fit.rounds},
+              {"points", c.fit.evaluations},
+              {"interrupted", c.fit.stopped},
+              {"costs", json::array()}};
+  for (const calibrated_cost& cost : c.costs)
+    doc["costs"].push_back({{"name", short_name(cost.key)},
+                            {"min", text_of(cost, cost.min)},
+                            {"start", text_of(cost, cost.start)},
+                            {"fitted", text_of(cost, cost.value)},
+                            {"max", text_of(cost, cost.max)},
+                            {"at_bound", cost.at_bound}});
+  if (!c.after.tables.empty()) doc["cells"] = to_json(c.after);
+  return doc;
+}
+
+std::string to_csv(const calibration& c) {
+  std::string out = "cost,min,start,fitted,max,at_bound\n";
+  for (const calibrated_cost& cost : c.costs)
+    out += report::csv_line({short_name(cost.key), text_of(cost, cost.min),
+                             text_of(cost, cost.start), text_of(cost, cost.value),
+                             text_of(cost, cost.max), cost.at_bound ? "true" : "false"});
+  return out;
+}
+
 }  // namespace hvsim::experiment

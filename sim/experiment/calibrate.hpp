@@ -10,6 +10,7 @@
 // one more such piece, is added scale - 1 times to the first.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -68,5 +69,10 @@ calibration calibrate(const published& paper, const loader& load, const runner& 
 /// Parameters with bounds, degrees of freedom, start and final values, the lines to put into the
 /// machine profile, and errors of the cells shown and not shown.
 std::string to_text(const calibration& c);
+/// One document with what to_text shows: the costs, how well they fit, and under `cells`, if they
+/// were run, what to_json of a reproduction gives.
+nlohmann::ordered_json to_json(const calibration& c);
+/// Header and one row a cost: cost,min,start,fitted,max,at_bound.
+std::string to_csv(const calibration& c);
 
 }  // namespace hvsim::experiment

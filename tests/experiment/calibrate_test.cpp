@@ -16,6 +16,8 @@
 using namespace hvsim;
 using namespace hvsim::experiment;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -148,6 +150,25 @@ TEST_CASE("the text has the lines for the profile and the cells not shown", "[ex
   CHECK_THAT(text, Contains("  hold: {value: 20ns, kind: fitted, min: 1ns, max: 100ns, source: "
                             "\"a 'source'\"}\n"));
   CHECK_THAT(text, Contains("predicted"));
+}
+
+TEST_CASE("a calibration as JSON and CSV", "[experiment]") {
+  // 15 ns are below the 20 ns that made the cells, so hold ends on its bound.
+  const calibration c = made(15'000);
+  const auto doc = to_json(c);
+  CHECK(doc["published_cells"] == 2);
+  CHECK(doc["degrees_of_freedom"] == 0);
+  CHECK(doc["interrupted"] == false);
+  REQUIRE(doc["costs"].size() == 2);
+  CHECK(
+      doc["costs"][1].dump() ==
+      R"({"name":"hold","min":"1ns","start":"5ns","fitted":"15ns","max":"15ns","at_bound":true})");
+  CHECK(doc["cells"]["tables"].size() == 1);
+  CHECK_THAT(to_csv(c), StartsWith("cost,min,start,fitted,max,at_bound\ntrap,1ns,100ns,") &&
+                            EndsWith("\nhold,1ns,5ns,15ns,15ns,true\n"));
+  calibrate_options options;
+  options.report_cells = false;
+  CHECK_FALSE(to_json(made(15'000, options)).contains("cells"));
 }
 
 TEST_CASE("a reproduction shows the fitted costs as a calibration does", "[experiment]") {
