@@ -131,6 +131,20 @@ void measure(const context& ctx, const bench_arguments& a, std::vector<row>& row
   if (a.grid) rows.push_back({"grid_wall", grid_seconds(ctx, a), "s"});
 }
 
+std::string render(const std::vector<row>& rows, const std::string& format) {
+  if (format == "json") {
+    nlohmann::ordered_json doc = {{"schema_version", 1}, {"rows", nlohmann::ordered_json::array()}};
+    for (const row& r : rows)
+      doc["rows"].push_back({{"benchmark", r.benchmark}, {"value", r.value}, {"unit", r.unit}});
+    return doc.dump(2) + "\n";
+  }
+  std::string out = format == "csv" ? "benchmark,value,unit\n" : "";
+  for (const row& r : rows)
+    out += format == "csv" ? fmt::format("{},{:.6g},{}\n", r.benchmark, r.value, r.unit)
+                           : fmt::format("{:<28} {:>14.6g} {}\n", r.benchmark, r.value, r.unit);
+  return out;
+}
+
 int bench_command(const context& ctx, const bench_arguments& a) {
   std::vector<row> rows;
   std::exception_ptr stopped;
@@ -140,11 +154,7 @@ int bench_command(const context& ctx, const bench_arguments& a) {
     if (!ctx.stop->load()) throw;
     stopped = std::current_exception();
   }
-  std::string out = a.format == "csv" ? "benchmark,value,unit\n" : "";
-  for (const row& r : rows)
-    out += a.format == "csv" ? fmt::format("{},{:.6g},{}\n", r.benchmark, r.value, r.unit)
-                             : fmt::format("{:<28} {:>14.6g} {}\n", r.benchmark, r.value, r.unit);
-  write_stdout(out);
+  write_stdout(render(rows, a.format));
   if (stopped) std::rethrow_exception(stopped);
   return exit_ok;
 }
@@ -154,9 +164,7 @@ int bench_command(const context& ctx, const bench_arguments& a) {
 void add_bench(CLI::App& app, context& ctx) {
   auto a = std::make_shared<bench_arguments>();
   CLI::App* sub = app.add_subcommand("bench", "measure speed and memory of the simulator itself");
-  sub->add_option("--format", a->format, "text or csv")
-      ->check(CLI::IsMember({"text", "csv"}))
-      ->type_name("FORMAT");
+  add_format(*sub, a->format, {"text", "csv", "json"});
   sub->add_flag("!--no-grid", a->grid, "leave out the full-size grid");
   sub->add_option("--bytes-per-vcpu", a->bytes, "size of the single-run benchmarks")
       ->type_name("SIZE");

@@ -16,6 +16,7 @@ namespace {
 struct calibrate_arguments {
   std::string name = "stage2-parallel-faults";
   experiment::calibrate_options options;
+  std::string format = "text";
   unsigned jobs = 1;
   bool no_cells = false;
 };
@@ -51,6 +52,11 @@ void require_stage2(const context& ctx, const experiment::published& paper,
                   paper.name, *other, fmt::join(possible, ", ")));
 }
 
+std::string render(const experiment::calibration& c, const std::string& format) {
+  if (format == "json") return experiment::to_json(c).dump(2) + "\n";
+  return format == "csv" ? experiment::to_csv(c) : experiment::to_text(c);
+}
+
 int calibrate_command(const context& ctx, const calibrate_arguments& a) {
   const experiment::published paper = load_published(a.name);
   require_stage2(ctx, paper, a.options.runs.tables);
@@ -78,7 +84,7 @@ int calibrate_command(const context& ctx, const calibrate_arguments& a) {
                                  origins_of_scale(paper, options.runs.scale))),
       runner_for(ctx), ctx.catalogue.costs, options);
   line.clear();
-  write_stdout(experiment::to_text(result));
+  write_stdout(render(result, a.format));
   return result.on_bound() || !result.after.failures.empty() ? exit_failed : exit_ok;
 }
 
@@ -104,6 +110,7 @@ void add_calibrate(CLI::App& app, context& ctx) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   sub->add_flag("--no-cells", a->no_cells, "do not run every cell with the fitted costs");
+  add_format(*sub, a->format, {"text", "json", "csv"});
   add_jobs(*sub, a->jobs);
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return calibrate_command(ctx, *a); }; });
 }

@@ -14,8 +14,14 @@ struct check_arguments {
   std::vector<std::string> paths;
   std::vector<std::string> sets;
   std::string junit;
+  std::string format = "text";
   unsigned jobs = 1;
 };
+
+std::string render(const experiment::check_report& r, const std::string& format) {
+  if (format == "json") return experiment::to_json(r).dump(2) + "\n";
+  return format == "csv" ? experiment::to_csv(r) : experiment::to_text(r);
+}
 
 int check_command(const context& ctx, const check_arguments& a) {
   if (!a.junit.empty()) report::require_writable(a.junit);
@@ -25,7 +31,7 @@ int check_command(const context& ctx, const check_arguments& a) {
   const experiment::check_report report = experiment::check(
       files, a.sets, loader_for(ctx, origins_of(a.sets, "expect")), runner_for(ctx), pool);
   pool.progress = nullptr;
-  write_stdout(experiment::to_text(report));
+  write_stdout(render(report, a.format));
   if (!a.junit.empty())
     report::write_file(a.junit,
                        report::to_junit("hvsim check", experiment::to_junit_cases(report)));
@@ -43,6 +49,7 @@ void add_check(CLI::App& app, context& ctx) {
   sub->add_option("PATH", a->paths, "scenarios, names of built-in ones, or folders")->required();
   add_sets(*sub, a->sets);
   add_text(*sub, "--junit", a->junit, "also write JUnit XML", "FILE");
+  add_format(*sub, a->format, {"text", "json", "csv"});
   add_jobs(*sub, a->jobs);
   sub->callback([&ctx, a] { ctx.action = [&ctx, a] { return check_command(ctx, *a); }; });
 }

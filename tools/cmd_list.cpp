@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/guest/backend.hpp"
+#include "sim/report/table.hpp"
 #include "sim/scenario/parse.hpp"
 #include "sim/scenario/units.hpp"
 #include "tools/commands.hpp"
@@ -168,6 +169,48 @@ std::string parameter_rows(const json& rows) {
   return out;
 }
 
+/// A cell: text as it is, lists as "a|b", nothing for what a row does not have.
+std::string csv_text(const json& row, const std::string& column) {
+  const auto at = row.find(column);
+  if (at == row.end() || at->is_null()) return {};
+  if (at->is_string()) return at->get<std::string>();
+  if (!at->is_array()) return at->dump();
+  std::string out;
+  for (const auto& one : *at) out += (out.empty() ? "" : "|") + one.get<std::string>();
+  return out;
+}
+
+/// One row for each name or key; what a name consists of is one row each below it, under `key`.
+std::string csv_rows(const json& rows) {
+  const bool keys = !rows.empty() && rows[0].contains("key");
+  std::vector<std::string> columns = {"name", "help"};
+  if (keys) columns = {"key", "type", "default", "min", "max", "choices", "workload", "help"};
+  const char* parts = nullptr;
+  for (const char* member : {"parameters", "switches", "values"})
+    if (!keys && !rows.empty() && rows[0].contains(member)) parts = member;
+  if (parts != nullptr && std::string(parts) == "parameters")
+    columns = {"name", "key", "type", "default", "min", "max", "choices", "help"};
+  else if (parts != nullptr && std::string(parts) == "switches")
+    columns = {"name", "key", "value", "help"};
+  else if (parts != nullptr)
+    columns = {"name", "key", "value", "kind", "source", "help"};
+  std::string out = report::csv_line(columns);
+  const auto add = [&](const json& row) {
+    std::vector<std::string> cells;
+    for (const std::string& column : columns) cells.push_back(csv_text(row, column));
+    out += report::csv_line(cells);
+  };
+  for (const json& row : rows) {
+    add(row);
+    if (parts == nullptr) continue;
+    for (json part : row[parts]) {
+      part["name"] = row["name"];
+      add(part);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_list(CLI::App& app, context& ctx) {
@@ -185,14 +228,15 @@ void add_list(CLI::App& app, context& ctx) {
   auto a = std::make_shared<list_arguments>();
   auto* sub = app.add_subcommand("list", "list what a scenario can name");
   sub->add_option("WHAT", a->what, "what to list")->required()->check(CLI::IsMember(names));
-  add_format(*sub, a->format, {"text", "json"});
+  add_format(*sub, a->format, {"text", "json", "csv"});
   sub->callback([&ctx, a] {
     ctx.action = [&ctx, a]() -> int {
       json rows = lists.at(a->what)(ctx.catalogue);
       bool keys = !rows.empty() && rows[0].contains("key");
-      write_stdout(a->format == "json" ? rows.dump(2) + "\n"
-                   : keys              ? parameter_rows(rows)
-                                       : named_rows(rows));
+      write_stdout(a->format == "json"  ? rows.dump(2) + "\n"
+                   : a->format == "csv" ? csv_rows(rows)
+                   : keys               ? parameter_rows(rows)
+                                        : named_rows(rows));
       return exit_ok;
     };
   });

@@ -44,6 +44,7 @@ int reproduce_command(const context& ctx, const reproduce_arguments& a) {
   {
     experiment::reproduce_options options = a.options;
     options.pool = pool_for(ctx, a.jobs, paper.name);
+    options.cost_table = ctx.catalogue.costs;
     result = experiment::reproduce(
         paper,
         loader_for(ctx,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Called by update_readme.sh: README.md, folder of a reproduction, folder of what-if CSVs."""
+"""Called by update_readme.sh: README.md, folder of a reproduction, folder of what-if CSVs.
+
+A copy of the README may be made from runs of a reduced size."""
 import csv
 import json
 import pathlib
@@ -8,6 +10,7 @@ import sys
 
 PAGES_PER_VCPU = 4 * 2**30 // 4096
 BASELINE, SERIES = "linux_5_18_rc2", "linux_5_18_rc2_series"
+CORRECTED = "linux_5_18_rc2_corrected"  # runs of a reduced size leave it out
 RUNS = {"april_2022": "Apr 2022", "august_2022": "Aug 2022"}
 
 
@@ -28,10 +31,11 @@ def seconds(cell):
 
 
 class Reproduction:
-    def __init__(self, folder):
+    def __init__(self, folder, any_size):
         self.folder = pathlib.Path(folder)
         self.doc = json.loads((self.folder / "stage2-parallel-faults.json").read_text())
-        if self.doc["scale"] != 1 or self.doc["failures"]:
+        self.scale = self.doc["scale"]
+        if self.doc["failures"] or self.scale != 1 and not any_size:
             sys.exit("the README shows complete runs at full size only")
         self.placements = list(dict.fromkeys(t["placement"] for t in self.doc["tables"]))
 
@@ -44,41 +48,53 @@ class Reproduction:
                         return s
         sys.exit(f"no column {table} {series} {placement}")
 
+    def has(self, table, series):
+        return any(t["table"] == table and any(s["series"] == series for s in t["series"])
+                   for t in self.doc["tables"])
+
     def cells(self, table, series):
         return {c["x"]: c for c in self.column(table, series)["cells"]}
 
     def run(self, series, x):
-        name = f"dirty_log_time_s.{series}.{x}.{self.placements[0]}.seed1.json"
+        scaled = "" if self.scale == 1 else f".scale{self.scale}"
+        name = f"dirty_log_time_s.{series}.{x}.{self.placements[0]}.seed1{scaled}.json"
         return json.loads((self.folder / "runs" / name).read_text())
 
 
 def results(r):
+    size = "full-size runs" if r.scale == 1 else f"runs at 1/{r.scale} of the size"
     out = [
-        "`tools/reproduce.sh` made these from full-size runs, "
+        f"`tools/reproduce.sh` made these from {size}, "
         f"vCPU placement {r.placements[0]}, seed 1 of {r.doc['seeds']}. Errors are against the run of",
-        "April 2022 and that of August 2022. \\* marks cells that the fit of the costs was shown;",
-        "all others are predictions.",
+        "April 2022 and that of August 2022. \\* marks cells that setting the costs may use;",
+        "all others are predictions, not used.",
     ]
     for table, title in (("dirty_log_time_s", "Dirty log time (split 2M -> 4K), seconds"),
                          ("prefault_time_s", "Prefault time, seconds")):
         out += ["", f"**{title}**", ""]
+        columns = [(BASELINE, "5.18-rc2", RUNS), (SERIES, "+ series", RUNS)]
+        if r.has(table, CORRECTED):
+            columns.insert(1, (CORRECTED, "5.18-rc2 with the April correction", {}))
         head = ["vCPUs"]
-        for label in ("5.18-rc2", "+ series"):
-            head += [f"{label}: {name}" for name in RUNS.values()] + ["simulated", "errors"]
+        for _, label, runs in columns:
+            head += [f"{label}: {name}" for name in runs.values()]
+            head += ["simulated", "errors"] if runs else [f"{label}: simulated", "error, Apr 2022"]
         head += ["speed-up Apr / Aug 2022", "simulated"]
         out += ["| " + " | ".join(head) + " |", "|" + " --: |" * len(head)]
-        columns = [r.cells(table, s) for s in (BASELINE, SERIES)]
-        for x in columns[0]:
+        cells = {series: r.cells(table, series) for series, _, _ in columns}
+        base, changed = cells[BASELINE], cells[SERIES]
+        for x in base:
             row = [str(x)]
-            for cells in columns:
-                c = cells[x]
-                row += [c["published"].get(key, "") for key in RUNS]
+            for series, _, runs in columns:
+                c = cells[series][x]
+                row += [c["published"].get(key, "") for key in runs]
                 row.append(f"{seconds(c):.2f}" + (" \\*" if c["role"] == "fitted" else ""))
-                row.append(", ".join(percent(c["error_percent"].get(key)) for key in RUNS))
-            published = [float(columns[0][x]["published"][k]) / float(columns[1][x]["published"][k])
+                row.append(", ".join(percent(c["error_percent"].get(key))
+                                     for key in runs or ("april_2022",)))
+            published = [float(base[x]["published"][k]) / float(changed[x]["published"][k])
                          for k in RUNS]
             row.append(" / ".join(f"{p:.2f}x" for p in published))
-            row.append(f"{seconds(columns[0][x]) / seconds(columns[1][x]):.2f}x")
+            row.append(f"{seconds(base[x]) / seconds(changed[x]):.2f}x")
             out.append("| " + " | ".join(row) + " |")
     out += ["", "Mean and worst distance from the interval that the published runs span:", "",
             "| column | placement | cells | mean | worst | mean, predicted cells |",
@@ -99,8 +115,10 @@ def results(r):
     prefault = r.column("prefault_time_s", BASELINE)["errors"]["all"]
     out += ["", "The April prefault column of 5.18-rc2 is twice every later one, and nobody has said",
             "why; against the August run alone the mean error of that column is "
-            f"{float(prefault['august_2022']['mean_percent']):.1f} %. A documented",
-            "correction, off by default, is in [the model](docs/model.md#the-april-2022-prefault-column)."]
+            f"{float(prefault['august_2022']['mean_percent']):.1f} %. The",
+            "[April correction](docs/model.md#the-april-2022-prefault-column), off by default, adds",
+            "two times that solve the difference of the two runs" +
+            (": its column is a fit to them." if r.has("prefault_time_s", CORRECTED) else ".")]
     moved = [f"{t['table']} {s['series']} {c['x']} {t['placement']} ({float(c['seed_spread_percent']):.1f} %)"
              for t in r.doc["tables"] for s in t["series"] for c in s["cells"]
              if float(c["seed_spread_percent"]) > 2]
@@ -170,7 +188,8 @@ def main():
     readme, folder, answers = sys.argv[1:]
     path = pathlib.Path(readme)
     text = path.read_text()
-    r = Reproduction(folder)
+    own = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+    r = Reproduction(folder, any_size=path.resolve() != own)
     text = replace(text, "results", results(r))
     text = replace(text, "why", why(r))
     text = replace(text, "what-if", what_if(answers))

@@ -3,7 +3,9 @@
 # Rewrites the figures of the README from real runs: tables, plots, what limits, what-ifs.
 #   tools/update_readme.sh [DIR]     DIR: what `hvsim reproduce stage2-parallel-faults` wrote with
 #                                    --output DIR; without it tools/reproduce.sh runs first
-# HVSIM names the program for the what-ifs (default: build/release/tools/hvsim). Needs python3.
+# HVSIM names the program for the what-ifs (default: build/release/tools/hvsim). README names a copy
+# to rewrite instead, which may be made from runs of a reduced size; plots then stay as they are.
+# Needs python3.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,9 +15,7 @@ if [ $# -eq 0 ]; then
 fi
 hvsim=${HVSIM:-$root/build/release/tools/hvsim}
 
-mkdir -p "$root/docs/img"
-cp "$dir/dirty_log_time_s.svg" "$root/docs/img/dirty_log.svg"
-cp "$dir/prefault_time_s.svg" "$root/docs/img/prefault.svg"
+readme=${README:-$root/README.md}
 
 what_if() {
   local scenario=$1 vcpus=$2
@@ -35,4 +35,9 @@ for pass in stage2-parallel-faults:1,16,48 permission-fast-path:1,16,64; do
     >"$answers/$scenario.relax_tlbi.csv"
 done
 
-python3 "$root/tools/update_readme.py" "$root/README.md" "$dir" "$answers"
+python3 "$root/tools/update_readme.py" "$readme" "$dir" "$answers"
+if [ "$readme" -ef "$root/README.md" ]; then
+  mkdir -p "$root/docs/img"
+  cp "$dir/dirty_log_time_s.svg" "$root/docs/img/dirty_log.svg"
+  cp "$dir/prefault_time_s.svg" "$root/docs/img/prefault.svg"
+fi

@@ -15,24 +15,15 @@
 namespace hvsim::experiment {
 namespace {
 
-/// A cell that the fit sees, with the interval of what was published of it.
-struct target {
-  const published_table* table;
-  const published_series* series;
-  std::size_t x;
-  double low = 0;
-  double high = 0;
-};
-
 /// Relative distance from the interval: 0 inside, negative below.
-double outside_of(const target& t, double value) {
+double outside_of(const fitted_cell& t, double value) {
   if (value < t.low) return (value - t.low) / t.low;
   return value > t.high ? (value - t.high) / t.high : 0;
 }
 
 /// Residuals of one cell. `rms_outside` knows their order.
 constexpr std::size_t residuals_per_cell = 2;
-void add_residuals(const target& t, double value, std::vector<double>& out) {
+void add_residuals(const fitted_cell& t, double value, std::vector<double>& out) {
   const double middle = (t.low + t.high) / 2;
   out.push_back(outside_of(t, value));
   out.push_back(middle_weight * (value - middle) / middle);
@@ -47,58 +38,31 @@ double rms_outside(const std::vector<double>& residuals) {
   return 100 * std::sqrt(sum / static_cast<double>(cells));
 }
 
-std::vector<target> targets_of(const published& paper, const std::vector<std::string>& tables) {
-  std::vector<target> out;
+std::vector<fitted_cell> targets_of(const published& paper,
+                                    const std::vector<std::string>& tables) {
   std::vector<std::string> known;
   for (const published_table& t : paper.tables) known.push_back(t.key);
   for (const std::string& key : tables)
     if (std::find(known.begin(), known.end(), key) == known.end())
       throw usage_error("--table: " + scenario::unknown_word("table", key, known));
-  for (const published_table& t : paper.tables) {
-    if (!tables.empty() && std::find(tables.begin(), tables.end(), t.key) == tables.end()) continue;
-    if (t.unit == table_unit::other) continue;
-    for (const published_series& s : t.series) {
-      if (!s.corrects.empty()) continue;
-      for (std::size_t x = 0; x < t.xs.size(); ++x) {
-        std::vector<double> values;
-        for (const auto& run : s.values)
-          if (run[x]) values.push_back(run[x]->value);
-        if (s.roles[x] != cell_role::fitted || values.empty()) continue;
-        const auto [low, high] = std::minmax_element(values.begin(), values.end());
-        if (!(*low > 0))
-          throw config_error(
-              fmt::format("{} {} at {}: a value of 0 cannot be fitted", t.key, s.key, t.xs[x]));
-        out.push_back({&t, &s, x, *low, *high});
-      }
-    }
-  }
+  std::vector<fitted_cell> out = fitted_cells(paper, tables);
+  for (const fitted_cell& c : out)
+    if (!(c.low > 0))
+      throw config_error(fmt::format("{} {} at {}: a value of 0 cannot be fitted", c.table->key,
+                                     c.series->key, c.table->xs[c.x]));
   if (out.empty()) throw config_error("no cell of the chosen tables is marked as fitted");
   return out;
-}
-
-/// "trap" of "machine.costs.trap".
-std::string short_name(const std::string& key) {
-  return key.substr(key.rfind('.') + 1);
-}
-
-std::string text_of(const calibrated_cost& c, std::int64_t value) {
-  return scenario::format_value(c.type, registry::value{value});
 }
 
 std::vector<calibrated_cost> costs_of(const scenario::machine_profile& machine,
                                       const std::vector<registry::parameter>& table,
                                       const std::vector<std::string>& only) {
   std::vector<calibrated_cost> out;
-  for (const scenario::cost_info& info : machine.costs) {
-    const bool named = std::find(only.begin(), only.end(), info.key) != only.end();
-    if (only.empty() ? info.kind != registry::cost_kind::fitted : !named) continue;
-    if (!info.min || !info.max || *info.min >= *info.max)
-      throw config_error(fmt::format("{}: a cost needs min and max to be fitted", info.key));
-    const auto row =
-        std::find_if(table.begin(), table.end(), [&](const auto& p) { return p.key == info.key; });
-    if (row == table.end()) throw config_error(fmt::format("{}: no such cost", info.key));
-    const std::int64_t value = machine.values.integer(info.key);
-    out.push_back({info.key, row->type, info.source, value, value, *info.min, *info.max, false});
+  for (fitted_cost& cost : fitted_costs_of(machine, table, only)) {
+    if (cost.min >= cost.max)
+      throw config_error(fmt::format("{}: a cost needs min and max to be fitted", cost.key));
+    const std::int64_t start = cost.value;
+    out.push_back({std::move(cost), start, false});
   }
   std::vector<std::string> known;
   for (const scenario::cost_info& info : machine.costs) known.push_back(short_name(info.key));
@@ -183,7 +147,7 @@ class calibrator {
   }
 
   /// The runs of one cell at one point: one, or two sizes.
-  void add_runs(batch& runs, const target& t, const fit_point& point,
+  void add_runs(batch& runs, const fitted_cell& t, const fit_point& point,
                 std::vector<std::size_t>& indices) const {
     for (std::int64_t times = 1; times <= sizes(t); ++times) {
       std::vector<std::string> sets =
@@ -196,7 +160,7 @@ class calibrator {
   }
 
   /// In how many sizes a cell is run.
-  [[nodiscard]] std::int64_t sizes(const target& t) const {
+  [[nodiscard]] std::int64_t sizes(const fitted_cell& t) const {
     return options_.runs.scale > 1 && !t.table->size_key.empty() ? 2 : 1;
   }
 
@@ -204,7 +168,7 @@ class calibrator {
     batch runs(load_, run_);
     std::vector<std::size_t> indices;
     for (const fit_point& point : points)
-      for (const target& t : targets_) add_runs(runs, t, point, indices);
+      for (const fitted_cell& t : targets_) add_runs(runs, t, point, indices);
     pool_options pool = options_.runs.pool;
     pool.progress = nullptr;
     if (options_.fit_progress)
@@ -217,7 +181,7 @@ class calibrator {
     std::vector<std::vector<double>> out(points.size());
     auto next = indices.begin();
     for (std::vector<double>& residuals : out)
-      for (const target& t : targets_) {
+      for (const fitted_cell& t : targets_) {
         engine::duration time = time_of(t, outcomes[*next++]);
         if (sizes(t) == 2) {
           const engine::duration piece = time_of(t, outcomes[*next++]) - time;
@@ -234,7 +198,7 @@ class calibrator {
            static_cast<std::size_t>(options_.max_rounds) * most_points_of_round(out_.costs.size());
   }
 
-  static engine::duration time_of(const target& t, const run_outcome& o) {
+  static engine::duration time_of(const fitted_cell& t, const run_outcome& o) {
     if (!o.error.empty())
       throw std::runtime_error(
           fmt::format("{} {} at {}: {}", t.table->key, t.series->key, t.table->xs[t.x], o.error));
@@ -249,7 +213,7 @@ class calibrator {
   const runner& run_;
   const calibrate_options& options_;
   std::string placement_;
-  std::vector<target> targets_;
+  std::vector<fitted_cell> targets_;
   std::size_t points_done_ = 0;
   calibration out_;
 };
@@ -275,8 +239,7 @@ calibration calibrate(const published& paper, const loader& load, const runner& 
 }
 
 std::string to_text(const calibration& c) {
-  std::string out = fmt::format("{} fitted costs, {} published cells, {} degrees of freedom\n",
-                                c.costs.size(), c.cells, c.degrees_of_freedom());
+  std::string out = numbers_text(c.costs.size(), c.cells) + "\n";
   if (c.scale > 1)
     out += fmt::format(
         "fitted on runs of 1/{0} and 2/{0} of the published size, and what follows "
@@ -307,6 +270,39 @@ std::string to_text(const calibration& c) {
     out += "\nCells shown (fitted) and not shown (predicted), at full size:\n" + to_text(c.after);
   if (c.on_bound() && !c.fit.stopped)
     out += "\nfailed: a fitted cost lies on its bound; the bounds or the model are wrong\n";
+  return out;
+}
+
+nlohmann::ordered_json to_json(const calibration& c) {
+  using json = nlohmann::ordered_json;
+  const auto percent = [](double v) { return fmt::format("{:.3f}", v); };
+  json doc = {{"schema_version", 1},
+              {"published_cells", c.cells},
+              {"degrees_of_freedom", c.degrees_of_freedom()},
+              {"scale", c.scale},
+              {"outside_percent_at_start", percent(c.outside_at_start)},
+              {"outside_percent", percent(c.outside)},
+              {"rounds", c.fit.rounds},
+              {"points", c.fit.evaluations},
+              {"interrupted", c.fit.stopped},
+              {"costs", json::array()}};
+  for (const calibrated_cost& cost : c.costs)
+    doc["costs"].push_back({{"name", short_name(cost.key)},
+                            {"min", text_of(cost, cost.min)},
+                            {"start", text_of(cost, cost.start)},
+                            {"fitted", text_of(cost, cost.value)},
+                            {"max", text_of(cost, cost.max)},
+                            {"at_bound", cost.at_bound}});
+  if (!c.after.tables.empty()) doc["cells"] = to_json(c.after);
+  return doc;
+}
+
+std::string to_csv(const calibration& c) {
+  std::string out = "cost,min,start,fitted,max,at_bound\n";
+  for (const calibrated_cost& cost : c.costs)
+    out += report::csv_line({short_name(cost.key), text_of(cost, cost.min),
+                             text_of(cost, cost.start), text_of(cost, cost.value),
+                             text_of(cost, cost.max), cost.at_bound ? "true" : "false"});
   return out;
 }
 

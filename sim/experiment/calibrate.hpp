@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits the costs of kind `fitted` to the cells of a published file that may be shown to a fit.
+// Fits the costs of kind `fitted` to the cells of a published file that a fit may use.
 //
 // A cell that was published several times is an interval: what lies inside it is as good as what
 // was measured. The fit minimises the distances from these intervals, and weakly those from their
@@ -10,9 +10,11 @@
 // one more such piece, is added scale - 1 times to the first.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "sim/experiment/fitted_costs.hpp"
 #include "sim/experiment/optimise.hpp"
 #include "sim/experiment/reproduce.hpp"
 #include "sim/registry/parameter.hpp"
@@ -30,14 +32,9 @@ struct calibrate_options {
   std::function<void(double)> fit_progress;
 };
 
-struct calibrated_cost {
-  std::string key;  ///< "machine.costs.trap"
-  registry::value_type type = registry::value_type::time;
-  std::string source;
+/// `value` is what the fit found.
+struct calibrated_cost : fitted_cost {
   std::int64_t start = 0;  ///< base units (ps, bytes/s, count)
-  std::int64_t value = 0;
-  std::int64_t min = 0;
-  std::int64_t max = 0;
   bool at_bound = false;
 };
 
@@ -72,5 +69,10 @@ calibration calibrate(const published& paper, const loader& load, const runner& 
 /// Parameters with bounds, degrees of freedom, start and final values, the lines to put into the
 /// machine profile, and errors of the cells shown and not shown.
 std::string to_text(const calibration& c);
+/// One document with what to_text shows: the costs, how well they fit, and under `cells`, if they
+/// were run, what to_json of a reproduction gives.
+nlohmann::ordered_json to_json(const calibration& c);
+/// Header and one row a cost: cost,min,start,fitted,max,at_bound.
+std::string to_csv(const calibration& c);
 
 }  // namespace hvsim::experiment

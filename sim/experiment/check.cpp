@@ -136,7 +136,8 @@ planned plan_of(const std::string& file, const std::vector<std::string>& sets,
 }
 
 check_row evaluate(const planned& p, const std::vector<run_outcome>& outcomes) {
-  check_row row{p.file, p.item.name, expected_text(p.item), "-", outcome::broken, "", {}};
+  check_row row{p.file, p.item.name,     p.item.what, expected_text(p.item),
+                "-",    outcome::broken, "",          {}};
   for (const std::size_t run : {p.first, p.second}) {
     if (outcomes[run].result) continue;
     row.message = outcomes[run].error;
@@ -171,6 +172,21 @@ const char* word(outcome o) {
       return "BROKEN";
     case outcome::stopped:
       return "stopped";
+  }
+  return "";
+}
+
+/// The outcome in the documents for programs.
+const char* key_of(outcome o) {
+  switch (o) {
+    case outcome::ok:
+      return "ok";
+    case outcome::miss:
+      return "missed";
+    case outcome::broken:
+      return "broken";
+    case outcome::stopped:
+      return "interrupted";
   }
   return "";
 }
@@ -238,8 +254,8 @@ check_report check(const std::vector<std::string>& files, const std::vector<std:
         of_file.push_back(plan_of(file, sets, item, runs));
     } catch (const config_error& e) {
       of_file.clear();
-      out.rows.push_back(
-          {file, "scenario", "parses", "-", outcome::broken, e.what(), std::current_exception()});
+      out.rows.push_back({file, "scenario", "", "parses", "-", outcome::broken, e.what(),
+                          std::current_exception()});
     }
     plan.insert(plan.end(), of_file.begin(), of_file.end());
   }
@@ -273,6 +289,30 @@ std::string to_text(const check_report& r) {
                      numbers[outcome::stopped] == 0
                          ? ""
                          : fmt::format(", {} interrupted", numbers[outcome::stopped]));
+}
+
+nlohmann::ordered_json to_json(const check_report& r) {
+  using json = nlohmann::ordered_json;
+  json doc = {{"schema_version", 1}, {"rows", json::array()}, {"totals", json::object()}};
+  json& totals = doc["totals"];
+  for (const outcome o : {outcome::ok, outcome::miss, outcome::broken, outcome::stopped})
+    totals[key_of(o)] = 0;
+  for (const check_row& row : r.rows) {
+    json out = {{"file", row.file},         {"name", row.name},  {"what", row.what},
+                {"expected", row.expected}, {"actual", row.got}, {"outcome", key_of(row.result)}};
+    if (!row.message.empty()) out["message"] = row.message;
+    doc["rows"].push_back(std::move(out));
+    totals[key_of(row.result)] = totals[key_of(row.result)].get<std::size_t>() + 1;
+  }
+  return doc;
+}
+
+std::string to_csv(const check_report& r) {
+  std::string out = "file,name,what,expected,actual,outcome,message\n";
+  for (const check_row& row : r.rows)
+    out += report::csv_line(
+        {row.file, row.name, row.what, row.expected, row.got, key_of(row.result), row.message});
+  return out;
 }
 
 std::vector<report::junit_case> to_junit_cases(const check_report& r) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct check_row {
   };
   std::string file;
   std::string name;      ///< of the item
+  std::string what;      ///< the figure it is about; empty if the file does not parse
   std::string expected;  ///< "2.5s +-2%", ">= 3", "== 512"
   std::string got;
   outcome result = outcome::ok;
@@ -50,6 +52,10 @@ check_report check(const std::vector<std::string>& files, const std::vector<std:
 
 /// A table of all rows and a last line with the numbers.
 std::string to_text(const check_report& r);
+/// One document: `rows` as they are here, and `totals` by outcome.
+nlohmann::ordered_json to_json(const check_report& r);
+/// Header and one row an expectation: file,name,what,expected,actual,outcome,message.
+std::string to_csv(const check_report& r);
 std::vector<report::junit_case> to_junit_cases(const check_report& r);
 
 }  // namespace hvsim::experiment

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/convert.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 
 namespace hvsim::experiment {
@@ -51,6 +53,33 @@ report::lock_result convert_lock(const sync::lock_stats& l) {
   return out;
 }
 
+std::string vcpus_text(const scenario::scenario& s) {
+  const std::int64_t n = s.values.integer("vm.vcpus");
+  return fmt::format("{} vCPU{}", n, n == 1 ? "" : "s");
+}
+
+/// "linux-6.12 on altra-64, 4 vCPUs, placement compact, seed 1", with the CPUs that they share.
+std::string setting_of_host(const scenario::scenario& s) {
+  const std::int64_t cpus = s.values.integer("host.cpus");
+  return fmt::format("{} on {}, {}{}, placement {}, seed {}", s.values.text("hypervisor.kernel"),
+                     s.machine.name, vcpus_text(s),
+                     cpus == 0 ? "" : fmt::format(" on {} CPU{}", cpus, cpus == 1 ? "" : "s"),
+                     s.values.text("vm.placement"), s.values.integer("seed"));
+}
+
+/// "kvm-arm64 on altra-64, lock qspinlock, 2 VMs of 4 vCPUs on 8 CPUs, seed 1". The kernel of the
+/// host is not modelled there, and its CPUs are the first of the machine.
+std::string setting_of_guest(const workloads::guest_session& s) {
+  const scenario::scenario& c = s.config;
+  const std::int64_t vms = c.values.integer("host.vms");
+  std::int64_t cpus = c.values.integer("host.cpus");
+  if (cpus == 0) cpus = c.values.integer("vm.vcpus") * vms;
+  return fmt::format("{} on {}, lock {}, {} VM{} of {} on {} CPU{}, seed {}",
+                     c.values.text("guest.backend"), c.machine.name, c.values.text("guest.lock"),
+                     vms, vms == 1 ? "" : "s", vcpus_text(c), cpus, cpus == 1 ? "" : "s",
+                     c.values.integer("seed"));
+}
+
 template <class Session>
 report::run_result what_every_run_has(const Session& s) {
   report::run_result r;
@@ -66,6 +95,7 @@ report::run_result what_every_run_has(const Session& s) {
 
 report::run_result convert(const workloads::session& s) {
   report::run_result r = what_every_run_has(s);
+  r.setting = setting_of_host(s.config);
   r.threads = static_cast<std::uint32_t>(s.vcpus.size()) + 1;
   r.faults = s.vm->fault_count();
   r.guest_pages = s.test_size.value() >> 12;
@@ -138,6 +168,7 @@ void add_guest_phase(report::run_result& r, const workloads::guest_session& s,
 
 report::run_result convert(const workloads::guest_session& s) {
   report::run_result r = what_every_run_has(s);
+  r.setting = setting_of_guest(s);
   for (const auto& [key, value] : s.result.numbers) r.numbers.push_back({key, value});
   engine::fingerprint print;
   add_guest_phase(r, s, print);

@@ -12,7 +12,7 @@
 
 namespace hvsim::experiment {
 
-/// Whether a cell was shown to the fit of the costs, or is predicted by it.
+/// Whether setting the costs may use a cell, or may not, so that the cell is a prediction.
 enum class cell_role { fitted, predicted };
 std::string_view name_of(cell_role role);
 

@@ -107,6 +107,7 @@ class reproducer {
   reproduction make() {
     plan();
     out_.planned_runs = batch_.size();
+    find_setting();
     const std::vector<run_outcome>& outcomes = batch_.run(out_.options.pool);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (outcomes[i].result) out_.runs.push_back({names_.at(i), *outcomes[i].result});
@@ -140,6 +141,15 @@ class reproducer {
                          "the comparison");
     for (const std::string& placement : placements)
       for (std::size_t t : tables) plan_table(t, placement);
+  }
+
+  void find_setting() {
+    if (out_.options.cost_table.empty() || batch_.size() == 0) return;
+    const std::size_t cells = fitted_cells(out_.paper, {}).size();
+    if (cells == 0) return;
+    const scenario::machine_profile& machine = batch_.scenario_of(0).machine;
+    out_.machine = machine.name;
+    out_.setting = {fitted_costs_of(machine, out_.options.cost_table), cells};
   }
 
   void plan_table(std::size_t index, const std::string& placement) {

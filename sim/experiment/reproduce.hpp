@@ -9,6 +9,7 @@
 
 #include "sim/experiment/batch.hpp"
 #include "sim/experiment/cell_error.hpp"
+#include "sim/experiment/fitted_costs.hpp"
 #include "sim/experiment/published.hpp"
 
 namespace hvsim::experiment {
@@ -24,6 +25,8 @@ struct reproduce_options {
   /// Above 1, the seeds of a cell are compared at sizes divided by this: how much a cell moves does
   /// not need its full size.
   std::int64_t seed_scale = 1;
+  /// The catalogue's cost table, to show the fitted costs of the machine; empty: they are not.
+  std::vector<registry::parameter> cost_table;
   pool_options pool;
 };
 
@@ -62,7 +65,11 @@ struct reproduction {
   published paper;
   reproduce_options options;
   std::vector<reproduced_table> tables;  ///< by placement, then table
-  std::vector<finished_run> runs;        ///< in the order of the cells
+  std::string machine;                   ///< of the first run
+  /// The fitted costs of `machine` as that run has them, and the cells of all of the comparison
+  /// that setting them may use. Empty if the machine has none or no cell may be used.
+  cost_setting setting;
+  std::vector<finished_run> runs;  ///< in the order of the cells
   std::size_t planned_runs = 0;
   std::vector<std::string> failures;  ///< runs that failed, with the reason
   [[nodiscard]] bool complete() const { return runs.size() == planned_runs; }

@@ -76,6 +76,19 @@ json summary_json(const reproduction& r, const reproduced_series& s) {
   return out;
 }
 
+json setting_json(const reproduction& r) {
+  json out = {{"machine", r.machine},
+              {"published_cells", r.setting.cells},
+              {"degrees_of_freedom", r.setting.degrees_of_freedom()},
+              {"costs", json::array()}};
+  for (const fitted_cost& c : r.setting.costs)
+    out["costs"].push_back({{"name", short_name(c.key)},
+                            {"value", text_of(c, c.value)},
+                            {"min", text_of(c, c.min)},
+                            {"max", text_of(c, c.max)}});
+  return out;
+}
+
 }  // namespace
 
 std::string to_csv(const reproduction& r) {
@@ -122,6 +135,7 @@ nlohmann::ordered_json to_json(const reproduction& r) {
     entry["speed_up"] = speed_up_json(r, t);
     doc["tables"].push_back(std::move(entry));
   }
+  if (!r.setting.costs.empty()) doc["fitted_costs"] = setting_json(r);
   return doc;
 }
 

@@ -167,6 +167,32 @@ std::string summary_text(const reproduction& r, const reproduced_table& t) {
   return "  Mean and worst error\n" + out.to_text(4);
 }
 
+report::table setting_table(const cost_setting& setting) {
+  report::table out({{"cost", align::left}, {"min"}, {"value"}, {"max"}});
+  for (const fitted_cost& c : setting.costs)
+    out.add({short_name(c.key), text_of(c, c.min), text_of(c, c.value), text_of(c, c.max)});
+  return out;
+}
+
+std::string setting_title(const reproduction& r) {
+  return fmt::format("Machine {}: {}", r.machine,
+                     numbers_text(r.setting.costs.size(), r.setting.cells));
+}
+
+/// The series that a reduced size leaves out.
+std::string left_out_text(const reproduction& r) {
+  std::string names;
+  for (const reproduced_table& t : r.tables) {
+    if (t.placement != r.tables.front().placement) continue;
+    const published_table& table = r.paper.tables[t.table];
+    for (const published_series& s : table.series)
+      if (r.options.scale > 1 && !s.corrects.empty())
+        names += fmt::format("{}{} ({})", names.empty() ? "" : "; ", s.label, table.key);
+  }
+  if (names.empty()) return {};
+  return fmt::format("Left out, because fixed times do not shrink with the size: {}.\n", names);
+}
+
 std::string head_text(const reproduction& r) {
   std::string out = fmt::format("{}\nSource: {}\n", r.paper.title, r.paper.source);
   for (const published_run& run : r.paper.runs)
@@ -178,6 +204,7 @@ std::string head_text(const reproduction& r) {
                        marked_spread_percent);
   if (r.options.scale > 1)
     out += fmt::format("Sizes are divided by {} and times multiplied back.\n", r.options.scale);
+  out += left_out_text(r);
   return out;
 }
 
@@ -191,6 +218,8 @@ std::string to_text(const reproduction& r) {
     out += notes_text(r.paper.tables[t.table], "  ");
     out += speed_up_text(r, t) + limits_text(r, t) + summary_text(r, t);
   }
+  if (!r.setting.costs.empty())
+    out += "\n" + setting_title(r) + "\n" + setting_table(r.setting).to_text(2);
   if (!r.complete())
     out += fmt::format("\n{} of {} runs finished\n", r.runs.size(), r.planned_runs);
   for (const std::string& f : r.failures) out += "failed: " + f + "\n";
@@ -234,8 +263,10 @@ std::string to_markdown(const reproduction& r) {
     out += fmt::format("**{}**\n\n{}\n", title_of(r, t), rows.to_markdown());
     if (!table.notes.empty()) out += notes_text(table, "") + "\n";
   }
-  return out +
-         "\\* the cell was shown to the fit of the costs; every other cell is a prediction.\n";
+  out += "\n\\* setting the costs may use this cell; every other cell is a prediction, not used.\n";
+  if (!r.setting.costs.empty())
+    out += fmt::format("\n{}\n\n{}", setting_title(r), setting_table(r.setting).to_markdown());
+  return out;
 }
 
 }  // namespace hvsim::experiment

@@ -90,7 +90,8 @@ struct provenance {
 struct run_result {
   std::string name;  ///< of the scenario
   std::vector<std::pair<std::string, std::string>>
-      config;  ///< effective scenario, dotted key to text
+      config;           ///< effective scenario, dotted key to text
+  std::string setting;  ///< one line for people: what ran on what; in the text only
   std::uint64_t seed = 1;
   std::uint64_t fingerprint = 0;
   engine::duration total_time;

@@ -137,6 +137,7 @@ std::string counts_text(const run_result& r) {
 std::string to_text(const run_result& r) {
   std::string out;
   for (const auto& line : r.text) out += line + "\n";
+  if (!r.setting.empty()) out += fmt::format("\nSimulated: {}\n", r.setting);
   if (!r.phases.empty()) out += phases_text(r);
   if (!r.locks.empty()) out += locks_text(r);
   if (!r.exits.empty()) out += exits_text(r);

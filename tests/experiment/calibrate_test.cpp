@@ -5,13 +5,19 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 
 #include "fake.hpp"
+#include "sim/experiment/catalogue.hpp"
+#include "sim/experiment/reproduce_render.hpp"
+#include "sim/scenario/parse.hpp"
 #include "sim/scenario/units.hpp"
 
 using namespace hvsim;
 using namespace hvsim::experiment;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -144,6 +150,87 @@ TEST_CASE("the text has the lines for the profile and the cells not shown", "[ex
   CHECK_THAT(text, Contains("  hold: {value: 20ns, kind: fitted, min: 1ns, max: 100ns, source: "
                             "\"a 'source'\"}\n"));
   CHECK_THAT(text, Contains("predicted"));
+}
+
+TEST_CASE("a calibration as JSON and CSV", "[experiment]") {
+  // 15 ns are below the 20 ns that made the cells, so hold ends on its bound.
+  const calibration c = made(15'000);
+  const auto doc = to_json(c);
+  CHECK(doc["published_cells"] == 2);
+  CHECK(doc["degrees_of_freedom"] == 0);
+  CHECK(doc["interrupted"] == false);
+  REQUIRE(doc["costs"].size() == 2);
+  CHECK(
+      doc["costs"][1].dump() ==
+      R"({"name":"hold","min":"1ns","start":"5ns","fitted":"15ns","max":"15ns","at_bound":true})");
+  CHECK(doc["cells"]["tables"].size() == 1);
+  CHECK_THAT(to_csv(c), StartsWith("cost,min,start,fitted,max,at_bound\ntrap,1ns,100ns,") &&
+                            EndsWith("\nhold,1ns,5ns,15ns,15ns,true\n"));
+  calibrate_options options;
+  options.report_cells = false;
+  CHECK_FALSE(to_json(made(15'000, options)).contains("cells"));
+}
+
+TEST_CASE("a reproduction shows the fitted costs as a calibration does", "[experiment]") {
+  test::fake_runner runner;
+  runner.dirty = [](const auto&) { return std::int64_t{325'000'000}; };
+  reproduce_options options;
+  options.cost_table = cost_table();
+  const published paper = parse_published(paper_text, "paper.yaml");
+  const reproduction r = reproduce(paper, with_costs(100'000), runner, options);
+  // Two of three cells may be used, and two of three costs are fitted.
+  CHECK(r.setting.cells == 2);
+  CHECK(r.setting.degrees_of_freedom() == 0);
+  CHECK_THAT(to_text(r),
+             Contains("Machine unit: 2 fitted costs, 2 published cells, 0 degrees of freedom\n"
+                      "  cost  min  value    max\n"
+                      "  trap  1ns  100ns    1us\n"
+                      "  hold  1ns    5ns  100ns\n"));
+  CHECK_THAT(to_markdown(r), Contains("2 fitted costs, 2 published cells, 0 degrees of freedom\n\n"
+                                      "| cost | min | value | max |\n") &&
+                                 Contains("| hold | 1ns | 5ns | 100ns |\n"));
+  CHECK_THAT(to_json(r).dump(),
+             Contains(R"("fitted_costs":{"machine":"unit","published_cells":2,)"
+                      R"("degrees_of_freedom":0,"costs":[{"name":"trap","value":"100ns",)"));
+  // As the run has them.
+  options.sets = {"machine.costs.hold=7ns"};
+  CHECK(reproduce(paper, with_costs(100'000), runner, options).setting.costs[1].value == 7'000);
+  // A machine without fitted costs, or a comparison that nothing was fitted to, has none to show.
+  CHECK_THAT(to_text(reproduce(paper, test::fake_loader(), runner, options)),
+             !Contains("fitted costs"));
+  std::string unfitted = paper_text;
+  unfitted.replace(unfitted.find("[1, 16]"), 7, "[]");
+  const reproduction none =
+      reproduce(parse_published(unfitted, "p.yaml"), with_costs(100'000), runner, options);
+  CHECK_THAT(to_text(none), !Contains("fitted costs"));
+  CHECK_THAT(to_json(none).dump(), !Contains("fitted_costs"));
+}
+
+TEST_CASE("fitted costs of the machine profiles lie inside their bounds and are few",
+          "[experiment]") {
+  const registry::catalogue catalogue = builtin_catalogue();
+  std::size_t profiles = 0;
+  std::size_t most = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(HVSIM_SOURCE_DIR "/configs/machines")) {
+    ++profiles;
+    const std::string file = entry.path().string();
+    INFO(file);
+    const auto text = scenario::read_text(file);
+    REQUIRE(text);
+    const auto profile = scenario::parse_machine_text(*text.value, file, catalogue);
+    REQUIRE(profile);
+    const auto costs = fitted_costs_of(*profile.value, catalogue.costs);
+    CHECK(costs.size() <= 12);
+    most = std::max(most, costs.size());
+    for (const fitted_cost& c : costs) {
+      INFO(c.key);
+      CHECK(c.min < c.value);
+      CHECK(c.value < c.max);
+    }
+  }
+  CHECK(profiles >= 6);
+  CHECK(most >= 10);  // those of the published machine were looked at
 }
 
 TEST_CASE("what cannot be fitted is refused", "[experiment]") {

@@ -178,6 +178,35 @@ TEST_CASE("a scaled run is multiplied back", "[experiment]") {
   CHECK(*r.tables[0].series[0].cells[1].value == Approx(4.4));
 }
 
+TEST_CASE("a correction is left out of a scaled run, and the text says so", "[experiment]") {
+  std::string text = paper_text;
+  text.insert(
+      text.find("  prefault:\n"),
+      "      corrected:\n        label: Base, corrected\n        corrects: base\n"
+      "        set: {kernel: old}\n        fitted: [1]\n        values: {first: [2.0, null]}\n");
+  const test::fake_runner run{formula};
+  reproduce_options options;
+  const published paper = parse_published(text, "paper.yaml");
+  const reproduction full = reproduce(paper, test::fake_loader(), run, options);
+  CHECK(full.tables[0].series.size() == 3);
+  CHECK_THAT(to_text(full), !Contains("Left out"));
+  options.scale = 4;
+  options.placements = {"compact", "spread"};
+  const reproduction r = reproduce(paper, test::fake_loader(), run, options);
+  CHECK(r.tables[0].series.size() == 2);
+  CHECK_THAT(to_text(r), Contains("Left out, because fixed times do not shrink with the size: "
+                                  "Base, corrected (dirty).\n"));
+  options.tables = {"prefault"};
+  CHECK_THAT(to_text(reproduce(paper, test::fake_loader(), run, options)), !Contains("Left out"));
+}
+
+TEST_CASE("the note of the Markdown tables says what a star means", "[experiment]") {
+  CHECK_THAT(to_markdown(made({})),
+             Contains("| 1 | 2.0 | 2.200 * | +10.0 %") &&
+                 Contains("\n\\* setting the costs may use this cell; every other cell is a "
+                          "prediction, not used.\n"));
+}
+
 TEST_CASE("failed and interrupted runs leave holes, not numbers", "[experiment]") {
   test::fake_runner runner;
   runner.dirty = [](const auto& s) -> std::int64_t {

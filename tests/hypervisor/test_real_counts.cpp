@@ -191,6 +191,67 @@ TEST_CASE("the comparison notices a call that is not made") {
                           "dirty2 | event tlbi_ipa_nsh L3 | real 0 model 16384"});
 }
 
+TEST_CASE("no line of the recordings is left out and every row is compared") {
+  // Kernel, run and count of each line, read another way than `recorded` does.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
+  std::ifstream file(HVSIM_SOURCE_DIR "/tests/hypervisor/real_counts.csv");
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#' || line.starts_with("kernel,")) continue;
+    const std::size_t first = line.find(',');
+    const std::size_t second = line.find(',', first + 1);
+    sums[{line.substr(0, first), line.substr(first + 1, second - first - 1)}] +=
+        std::stoull(line.substr(line.rfind(',') + 1));
+  }
+  CHECK(sums.size() == 16);  // 7 of 6.1, 8 of 6.12, one of 6.12 with -cpu max
+  for (const auto& [recording, sum] : sums) {
+    const phases all = real::recorded(recording.first, recording.second);
+    std::uint64_t seen = 0;
+    std::size_t rows = 0;
+    // The recording against itself with one count raised, lowered or gone: one line, that one.
+    for (const auto& [phase, kinds] : all)
+      for (const auto& [kind, n] : kinds) {
+        CAPTURE(recording, phase, kind);
+        seen += n;
+        ++rows;
+        phases changed = all;
+        const std::string line = phase + " | " + kind + " | real " + std::to_string(n) + " model ";
+        changed[phase][kind] = n + 1;
+        CHECK(real::differences(all, changed) == no_lines{line + std::to_string(n + 1)});
+        CHECK(n > 0);
+        changed[phase][kind] = n - 1;
+        CHECK(real::differences(all, changed) == no_lines{line + std::to_string(n - 1)});
+        changed[phase].erase(kind);
+        CHECK(real::differences(all, changed) == no_lines{line + "0"});
+      }
+    CHECK(seen == sum);
+    CHECK(rows > 50);
+    CHECK(real::differences(all, all) == no_lines{});
+  }
+}
+
+TEST_CASE("a run fails against each recording in which one count is raised by one") {
+  for (const std::string kernel : {"6.1", "6.12"}) {
+    const phases run = model(kernel, {});
+    const phases recording = real::recorded(kernel, "dlp_thp_v1_g");
+    std::size_t rows = 0;
+    for (const auto& [phase, kinds] : recording)
+      for (const auto& [kind, n] : kinds) {
+        CAPTURE(kernel, phase, kind);
+        ++rows;
+        phases raised = recording;
+        raised[phase][kind] = n + 1;
+        CHECK(real::differences(raised, run) ==
+              no_lines{phase + " | " + kind + " | real " + std::to_string(n + 1) + " model " +
+                       std::to_string(n)});
+      }
+    CHECK(rows > 50);
+    // And a call that was never recorded.
+    phases more = run;
+    more["dirty2"]["event none"] = 1;
+    CHECK(real::differences(recording, more) == no_lines{"dirty2 | event none | real 0 model 1"});
+  }
+}
+
 TEST_CASE("aborts come in the recorded order with the recorded registers") {
   for (const std::string kernel : {"6.1", "6.12"}) {
     CAPTURE(kernel);

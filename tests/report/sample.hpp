@@ -11,6 +11,7 @@ inline report::run_result sample_result() {
   report::run_result r;
   r.name = "sample";
   r.config = {{"hypervisor.kernel", "linux-5.18-rc2"}, {"vm.vcpus", "1"}};
+  r.setting = "linux-5.18-rc2 on unit, 1 vCPU, placement compact, seed 7";
   r.seed = 7;
   r.fingerprint = 0xfedcba9876543210u;
   r.total_time = microseconds(40);

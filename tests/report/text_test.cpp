@@ -16,6 +16,8 @@ TEST_CASE("the text of a run has the tables that users know", "[report]") {
       R"(Test iterations: 1, interval: 10 (ms)
 Populate memory time: 0.000030000s
 
+Simulated: linux-5.18-rc2 on unit, 1 vCPU, placement compact, seed 7
+
 Phases (virtual time)
   phase             time   share
   populate  0.000030000s  75.00%

@@ -3,6 +3,7 @@
 // finished. How soon is not asserted, since machines are loaded; what never answers runs into the
 // time limit of the test.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "program.hpp"
 
@@ -89,6 +90,12 @@ TEST_CASE("SIGINT stops a benchmark and keeps the rows that are done", "[tools]"
   const test::ended e = interrupted("bench --format csv --bytes-per-vcpu 2MiB --jobs 1", 2);
   CHECK_THAT(e.out, Contains("benchmark,value,unit\nfaults_per_second_48_rc2,"));
   CHECK_THAT(e.out, !Contains("grid_wall"));
+  const auto json = nlohmann::json::parse(
+      interrupted("bench --format json --bytes-per-vcpu 2MiB --jobs 1", 2).out);
+  REQUIRE_FALSE(json["rows"].empty());
+  CHECK(json["rows"][0]["benchmark"] == "faults_per_second_48_rc2");
+  CHECK(json["rows"][0]["value"] > 0);
+  CHECK(json["rows"][0]["unit"] == "1/s");
 }
 
 TEST_CASE("SIGINT keeps the finished cells of a comparison", "[tools]") {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 using namespace hvsim;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 namespace fs = std::filesystem;
 
 TEST_CASE("an output that cannot be is refused before anything runs", "[tools]") {
@@ -123,4 +125,68 @@ TEST_CASE("outputs never replace the trace or the profile of a run", "[tools]") 
     CHECK_THAT(e.err, Contains("would overwrite"));
   }
   CHECK(test::content_of(trace).starts_with("# hvsim-trace 1"));
+}
+
+TEST_CASE("the text of a run says what ran on what", "[tools]") {
+  const test::scratch dir;
+  const std::string run = dir.file("run.yaml", test::small_scenario());
+  const test::ended host = test::hvsim(
+      "run " + run + " --set hypervisor.kernel=linux-6.12 --set vm.placement=spread --set seed=3");
+  INFO(host.out << host.err);
+  CHECK_THAT(host.out, Contains("\n\nSimulated: linux-6.12 on unit, 2 vCPUs, placement spread, "
+                                "seed 3\n\nPhases (virtual time)\n"));
+  CHECK_THAT(test::hvsim("run " + run + " --set host.cpus=1").out,
+             Contains("on unit, 2 vCPUs on 1 CPU, placement compact, seed 1\n"));
+  const test::ended guest = test::hvsim("run examples/lock-torture");
+  INFO(guest.out << guest.err);
+  CHECK_THAT(guest.out,
+             Contains("\n\nSimulated: kvm-arm64 on altra-64, lock qspinlock, 1 VM of 16 vCPUs on "
+                      "8 CPUs, seed 1\n\nPhases (virtual time)\n"));
+}
+
+TEST_CASE("a check prints text, JSON and CSV with the same exit code", "[tools]") {
+  const test::scratch dir;
+  const std::string file = dir.file(
+      "f.yaml", test::small_scenario("expect:\n  - {what: count.dirty2.event mark_dirty, min: 1}\n"
+                                     "  - {name: \"none, at all\", what: faults, max: 0}\n"
+                                     "  - {what: time.none, max: 1s}\n"));
+  const test::ended text = test::hvsim("check " + file);
+  const test::ended json = test::hvsim("check --format json " + file);
+  const test::ended csv = test::hvsim("check --format csv " + file);
+  CHECK(text.code == 78);
+  CHECK(json.code == 78);
+  CHECK(csv.code == 78);
+  const auto doc = nlohmann::json::parse(json.out);
+  CHECK(doc["totals"] ==
+        nlohmann::json({{"ok", 1}, {"missed", 1}, {"broken", 1}, {"interrupted", 0}}));
+  REQUIRE(doc["rows"].size() == 3);
+  CHECK(doc["rows"][1]["file"] == file);
+  CHECK(doc["rows"][1]["name"] == "none, at all");
+  CHECK(doc["rows"][1]["what"] == "faults");
+  CHECK(doc["rows"][1]["expected"] == "<= 0");
+  CHECK(doc["rows"][1]["outcome"] == "missed");
+  CHECK_FALSE(doc["rows"][1].contains("message"));
+  CHECK(doc["rows"][2]["outcome"] == "broken");
+  CHECK_THAT(csv.out, StartsWith("file,name,what,expected,actual,outcome,message\n" + file +
+                                 ",count.dirty2.event mark_dirty,count.dirty2.event mark_dirty,") &&
+                          Contains(file + ",\"none, at all\",faults,<= 0,"));
+  const std::string plain = dir.file("plain.yaml", test::small_scenario());
+  for (const char* format : {"text", "json", "csv"})
+    CHECK(test::hvsim("check " + plain + " --format " + format).code == 66);
+}
+
+TEST_CASE("lists print as CSV, one row a name or a key", "[tools]") {
+  CHECK_THAT(test::hvsim("list machines --format csv").out,
+             StartsWith("name,help\n") && Contains("\nunit,"));
+  CHECK_THAT(
+      test::hvsim("list presets --format csv").out,
+      StartsWith("name,key,value,help\n") && Contains("\nlinux-6.12,hypervisor.mmu_lock,rwlock,"));
+  CHECK_THAT(test::hvsim("list switches --format csv").out,
+             StartsWith("key,type,default,min,max,choices,workload,help\n") &&
+                 Contains("hypervisor.mmu_lock,choice,") && Contains(",spinlock|rwlock,,"));
+  CHECK_THAT(test::hvsim("list workloads --format csv").out,
+             StartsWith("name,key,type,default,min,max,choices,help\n") &&
+                 Contains("\ndirty_log_perf_test,workload.bytes_per_vcpu,size,"));
+  CHECK_THAT(test::hvsim("list backends --format csv").out,
+             StartsWith("name,key,value,kind,source,help\n") && Contains("\nkvm-arm64,"));
 }

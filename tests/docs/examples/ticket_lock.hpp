@@ -8,9 +8,8 @@
 
 namespace hvsim::sync {
 
-/// A ticket spinlock: first come, first served, and everybody watches one cache line, so a release
-/// costs one transfer for each watcher until the next owner has read it. Used by the fibers of one
-/// engine.
+/// A ticket spinlock, for the fibers of one engine: first come, first served. Everybody watches one
+/// cache line, so a release costs a transfer for each watcher until the next owner has read it.
 class ticket_lock {
  public:
   ticket_lock(machine::machine& m, const std::string& name, engine::part line, engine::part wait)
