@@ -196,8 +196,6 @@ TEST_CASE("a correction is left out of a scaled run, and the text says so", "[ex
   CHECK(r.tables[0].series.size() == 2);
   CHECK_THAT(to_text(r), Contains("Left out, because fixed times do not shrink with the size: "
                                   "Base, corrected (dirty).\n"));
-  options.tables = {"prefault"};
-  CHECK_THAT(to_text(reproduce(paper, test::fake_loader(), run, options)), !Contains("Left out"));
 }
 
 TEST_CASE("the note of the Markdown tables says what a star means", "[experiment]") {
