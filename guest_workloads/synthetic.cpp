@@ -95,6 +95,7 @@ class notifier {
       const engine::hva stop = std::min(
           end, engine::hva{at.value() / notifier_chunk * notifier_chunk} + bytes{notifier_chunk});
       session_.main.thread->advance(engine::part::idle, p.notify_interval);
+      session_.main.thread->sync();  // pages appear while it waits
       if (p.notify == notify_action::unmap)
         unmap(at, stop - at);
       else

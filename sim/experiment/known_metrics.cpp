@@ -95,9 +95,9 @@ std::optional<metric_unit> unit_of_field(std::string_view name) {
 }
 
 std::optional<metric_unit> unit_of_lock(std::string_view rest) {
-  constexpr std::array<std::string_view, 2> names{"mmu_lock", "mmap_lock"};
-  constexpr std::array<std::string_view, 5> types{"spinlock", "rwlock:R", "rwlock:W", "rwsem:R",
-                                                  "rwsem:W"};
+  constexpr std::array<std::string_view, 4> names{"mmu_lock", "mmap_lock", "srcu", "rcu"};
+  constexpr std::array<std::string_view, 8> types{"spinlock", "rwlock:R", "rwlock:W", "rwsem:R",
+                                                  "rwsem:W",  "srcu",     "rcu",      "call_rcu"};
   const auto first = rest.find('.');
   const auto last = rest.rfind('.');
   if (first == std::string_view::npos || !one_of(rest.substr(0, first), names)) return std::nullopt;

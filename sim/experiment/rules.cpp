@@ -98,9 +98,13 @@ verdict takes_a_side(const scenario::scenario& s, const char* key) {
 verdict collapse_fits(const scenario::scenario& s) {
   const bool exclusive = is(s, "hypervisor.walker", "exclusive");
   const bool pre_post = is(s, "hypervisor.collapse", "pre_post");
+  if (is(s, "hypervisor.walker", "merged") && is(s, "hypervisor.collapse", "lock_descendants"))
+    return "lock_descendants needs the walker rfc, which waits for locked entries below: use "
+           "detach";
   if (exclusive == pre_post) return {};
   return exclusive ? "the exclusive walker collapses with pre_post only"
-                   : "pre_post belongs to the exclusive walker: use detach or lock_descendants";
+                   : "pre_post belongs to the exclusive walker: use detach (or, with the walker "
+                     "rfc, lock_descendants)";
 }
 
 verdict split_chunk(const scenario::scenario& s) {
@@ -115,9 +119,17 @@ verdict flushes_reach_nobody(const scenario::scenario& s) {
          "pages; hypervisor.relax_tlbi: local is the correct step";
 }
 
+constexpr const char* too_early = "a planted bug: tables are freed while walkers may read them";
+
 verdict frees_too_early(const scenario::scenario& s) {
   if (!s.values.boolean("hypervisor.free_without_rcu")) return {};
-  return "a planted bug: tables are freed while walkers may read them";
+  return too_early;
+}
+
+verdict frees_at_once(const scenario::scenario& s) {
+  if (!is(s, "hypervisor.table_free", "immediate") || !is(s, "hypervisor.fault_side", "read"))
+    return {};
+  return too_early;
 }
 
 /// The others simulate the host's kernel.
@@ -217,6 +229,7 @@ std::vector<rule> builtin_warnings() {
   return {
       {"hypervisor.tlbi_scope", flushes_reach_nobody},
       {"hypervisor.free_without_rcu", frees_too_early},
+      {"hypervisor.table_free", frees_at_once},
   };
 }
 

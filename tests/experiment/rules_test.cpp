@@ -66,8 +66,27 @@ TEST_CASE("the read side of mmu_lock needs a lock that has one, and a walker tha
   }
 }
 
+TEST_CASE("each walker has its ways to collapse", "[experiment]") {
+  const std::string key = "hypervisor.collapse";
+  const auto merged = [](const std::string& kernel) { return "hypervisor.kernel=" + kernel; };
+  CHECK(with({merged("linux-6.2"), key + "=detach"}));
+  refused({merged("linux-6.2"), key + "=lock_descendants"}, key, "needs the walker rfc");
+  refused({merged("linux-6.2"), key + "=pre_post"}, key, "belongs to the exclusive walker");
+  refused({merged("linux-6.1"), key + "=detach"}, key, "collapses with pre_post only");
+  const std::string rfc = merged("linux-5.18-rc2+parallel-rfc");
+  CHECK(with({rfc, key + "=detach"}));
+  refused({rfc, "hypervisor.walker=merged"}, key, "needs the walker rfc");
+}
+
 TEST_CASE("what is probably not meant is warned about", "[experiment]") {
   CHECK(warnings({}).empty());
+  CHECK(warnings({"hypervisor.kernel=linux-6.1", "hypervisor.table_free=immediate"}).empty());
+  for (const std::string early :
+       {"hypervisor.table_free=immediate", "hypervisor.free_without_rcu=true"}) {
+    const auto freed = warnings({"hypervisor.kernel=linux-6.2", early});
+    REQUIRE(freed.size() == 1);
+    CHECK_THAT(freed[0], Contains("a planted bug"));
+  }
   const auto tlbi = warnings({"hypervisor.tlbi_scope=local"});
   REQUIRE(tlbi.size() == 1);
   CHECK_THAT(tlbi[0], Contains("relax_tlbi"));

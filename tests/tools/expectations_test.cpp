@@ -13,13 +13,14 @@ TEST_CASE("what never happened is 0, what cannot happen is an error", "[tools]")
   - {what: "count.fault none DW other L0", equals: 0}
   - {what: "count.populate.event s2_map_ret=-12", equals: 0}
   - {what: lock.mmu_lock.spinlock.acquisitions, equals: 0}
+  - {what: lock.rcu.call_rcu.acquisitions, equals: 0}
   - {what: breakdown.startup_offset, equals: 0}
   - {what: exit.IABT_LOW.samples, min: 0}
 )"));
   const test::ended e = test::hvsim("check " + never);
   INFO(e.out << e.err);
   CHECK(e.code == 0);
-  CHECK_THAT(e.out, Contains("5 ok"));
+  CHECK_THAT(e.out, Contains("6 ok"));
   for (const char* what : {"count.fault none DW othr L0", "count.populated.event s2_map_ret=-11",
                            "lock.mmulock.contended", "lock.mmu_lock.mutex.contended",
                            "breakdown.nothing", "exit.HVC.samples"}) {

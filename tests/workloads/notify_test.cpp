@@ -152,6 +152,14 @@ TEST_CASE("where hardware sets the access flag nobody faults, and old pages need
   CHECK(test::count_of(r, "last", "event tlbi_vmid") == 1024);
 }
 
+TEST_CASE("what appeared beside a phase is aged in it", "[notify]") {
+  // A second is time enough for both vCPUs to touch their 1024 pages for the first time.
+  const auto r = experiment::run(stream("  memory: 4MiB\n",
+                                        "    - {name: a, notify: age, notify_interval: 1s, steps: "
+                                        "[{write: 100}]}\n"));
+  CHECK(test::count_of(r, "a", "event tlbi_vmid") == 2048);
+}
+
 TEST_CASE("a huge host page is aged as one", "[notify]") {
   const auto r =
       experiment::run(stream("  backing: anonymous_thp\n" + regions, filled("age"), no_af));
