@@ -59,12 +59,25 @@ std::string vcpus_text(const scenario::scenario& s) {
 }
 
 /// "linux-6.12 on altra-64, 4 vCPUs, placement compact, seed 1", with the CPUs that they share.
+/// What the scenario changes in the preset of the kernel and in the machine's profile: ", with
+/// hypervisor.mmap_lock false".
+std::string changes_text(const scenario::scenario& s) {
+  std::string out;
+  for (const auto& [key, text] : s.texts) {
+    const bool of_kernel = key.starts_with("hypervisor.") && key != "hypervisor.kernel";
+    const bool of_machine = key.starts_with("machine.") && key != "machine.profile";
+    if ((of_kernel || of_machine) && s.positions.contains(key))
+      out += fmt::format("{}{} {}", out.empty() ? ", with " : ", ", key, text);
+  }
+  return out;
+}
+
 std::string setting_of_host(const scenario::scenario& s) {
   const std::int64_t cpus = s.values.integer("host.cpus");
-  return fmt::format("{} on {}, {}{}, placement {}, seed {}", s.values.text("hypervisor.kernel"),
+  return fmt::format("{} on {}, {}{}, placement {}, seed {}{}", s.values.text("hypervisor.kernel"),
                      s.machine.name, vcpus_text(s),
                      cpus == 0 ? "" : fmt::format(" on {} CPU{}", cpus, cpus == 1 ? "" : "s"),
-                     s.values.text("vm.placement"), s.values.integer("seed"));
+                     s.values.text("vm.placement"), s.values.integer("seed"), changes_text(s));
 }
 
 /// "kvm-arm64 on altra-64, lock qspinlock, 2 VMs of 4 vCPUs on 8 CPUs, seed 1". The kernel of the

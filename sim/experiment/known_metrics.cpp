@@ -95,9 +95,10 @@ std::optional<metric_unit> unit_of_field(std::string_view name) {
 }
 
 std::optional<metric_unit> unit_of_lock(std::string_view rest) {
-  constexpr std::array<std::string_view, 4> names{"mmu_lock", "mmap_lock", "srcu", "rcu"};
-  constexpr std::array<std::string_view, 8> types{"spinlock", "rwlock:R", "rwlock:W", "rwsem:R",
-                                                  "rwsem:W",  "srcu",     "rcu",      "call_rcu"};
+  constexpr std::array<std::string_view, 5> names{"mmu_lock", "mmap_lock", "srcu", "rcu",
+                                                  "call_rcu"};
+  constexpr std::array<std::string_view, 7> types{"spinlock", "rwlock:R", "rwlock:W", "rwsem:R",
+                                                  "rwsem:W",  "srcu",     "rcu"};
   const auto first = rest.find('.');
   const auto last = rest.rfind('.');
   if (first == std::string_view::npos || !one_of(rest.substr(0, first), names)) return std::nullopt;

@@ -175,8 +175,12 @@ report::table setting_table(const cost_setting& setting) {
 }
 
 std::string setting_title(const reproduction& r) {
-  return fmt::format("Machine {}: {}", r.machine,
-                     numbers_text(r.setting.costs.size(), r.setting.cells));
+  std::string outside;
+  for (const fitted_cost& c : r.setting.costs)
+    if (c.value <= c.min || c.value >= c.max)
+      outside += (outside.empty() ? "; not between its bounds: " : ", ") + short_name(c.key);
+  return fmt::format("Machine {}: {}{}", r.machine,
+                     numbers_text(r.setting.costs.size(), r.setting.cells), outside);
 }
 
 /// The series that a reduced size leaves out.

@@ -80,7 +80,7 @@ class rcu {
   std::uint64_t sequence_ = 0;
   bool waiting_for_readers_ = false;
   lock_stats sections_{"rcu", "rcu"};
-  lock_stats callbacks_{"rcu", "call_rcu"};
+  lock_stats callbacks_{"call_rcu", "rcu"};
 };
 
 }  // namespace hvsim::sync

@@ -195,6 +195,9 @@ TEST_CASE("a reproduction shows the fitted costs as a calibration does", "[exper
   // As the run has them.
   options.sets = {"machine.costs.hold=7ns"};
   CHECK(reproduce(paper, with_costs(100'000), runner, options).setting.costs[1].value == 7'000);
+  options.sets = {"machine.costs.hold=100ns"};  // on its bound
+  CHECK_THAT(to_text(reproduce(paper, with_costs(100'000), runner, options)),
+             Contains("0 degrees of freedom; not between its bounds: hold\n"));
   // A machine without fitted costs, or a comparison that nothing was fitted to, has none to show.
   CHECK_THAT(to_text(reproduce(paper, test::fake_loader(), runner, options)),
              !Contains("fitted costs"));

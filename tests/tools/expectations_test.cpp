@@ -13,7 +13,7 @@ TEST_CASE("what never happened is 0, what cannot happen is an error", "[tools]")
   - {what: "count.fault none DW other L0", equals: 0}
   - {what: "count.populate.event s2_map_ret=-12", equals: 0}
   - {what: lock.mmu_lock.spinlock.acquisitions, equals: 0}
-  - {what: lock.rcu.call_rcu.acquisitions, equals: 0}
+  - {what: lock.call_rcu.rcu.acquisitions, equals: 0}
   - {what: breakdown.startup_offset, equals: 0}
   - {what: exit.IABT_LOW.samples, min: 0}
 )"));

@@ -137,6 +137,11 @@ TEST_CASE("the text of a run says what ran on what", "[tools]") {
                                 "seed 3\n\nPhases (virtual time)\n"));
   CHECK_THAT(test::hvsim("run " + run + " --set host.cpus=1").out,
              Contains("on unit, 2 vCPUs on 1 CPU, placement compact, seed 1\n"));
+  CHECK_THAT(
+      test::hvsim("run " + run + " --set hypervisor.mmap_lock=false --set machine.costs.trap=1us")
+          .out,
+      Contains(", placement compact, seed 1, with hypervisor.mmap_lock false, "
+               "machine.costs.trap 1us\n"));
   const test::ended guest = test::hvsim("run examples/lock-torture");
   INFO(guest.out << guest.err);
   CHECK_THAT(guest.out,
