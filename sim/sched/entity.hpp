@@ -47,6 +47,11 @@ struct policy_state {
   bool accounted = false;     ///< credit scheduler: gets its share of credit
 };
 
+/// A run that ends by an error may leave entities in trees, and either goes first: neither touches
+/// the other then.
+using tree_hook =
+    boost::intrusive::set_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+
 /// One schedulable thing. Owned by whoever made it; a scheduler keeps pointers from `add` until
 /// `remove`. The callbacks come from the scheduler, in the order of virtual time, on the fiber of
 /// whoever caused them; they may not call the same scheduler.
@@ -78,7 +83,7 @@ class entity {
   bool queued = false;  ///< in its CPU's tree: runnable and not running
   engine::sim_time last_ran;
   policy_state policy;
-  boost::intrusive::set_member_hook<> hook;
+  tree_hook hook;
 };
 
 }  // namespace hvsim::sched

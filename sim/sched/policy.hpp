@@ -50,9 +50,9 @@ class policy {
 
 /// Queued entities in the order of `Before`; equal ones in the order of insertion.
 template <class Before>
-using entity_tree = boost::intrusive::multiset<
-    entity, boost::intrusive::compare<Before>,
-    boost::intrusive::member_hook<entity, boost::intrusive::set_member_hook<>, &entity::hook>>;
+using entity_tree =
+    boost::intrusive::multiset<entity, boost::intrusive::compare<Before>,
+                               boost::intrusive::member_hook<entity, tree_hook, &entity::hook>>;
 
 /// Who of a queue may go to CPU `to` and has been off its CPU for longest, or null.
 template <class Queue>
