@@ -162,33 +162,23 @@ check_row evaluate(const planned& p, const std::vector<run_outcome>& outcomes) {
   return row;
 }
 
-const char* word(outcome o) {
-  switch (o) {
-    case outcome::ok:
-      return "ok";
-    case outcome::miss:
-      return "MISS";
-    case outcome::broken:
-      return "BROKEN";
-    case outcome::stopped:
-      return "stopped";
-  }
-  return "";
-}
+struct outcome_words {
+  const char* shown;  ///< in the table
+  const char* key;    ///< in the documents for programs
+};
 
-/// The outcome in the documents for programs.
-const char* key_of(outcome o) {
+outcome_words words_of(outcome o) {
   switch (o) {
     case outcome::ok:
-      return "ok";
+      return {"ok", "ok"};
     case outcome::miss:
-      return "missed";
+      return {"MISS", "missed"};
     case outcome::broken:
-      return "broken";
+      return {"BROKEN", "broken"};
     case outcome::stopped:
-      return "interrupted";
+      return {"stopped", "interrupted"};
   }
-  return "";
+  return {"", ""};
 }
 
 }  // namespace
@@ -280,7 +270,7 @@ std::string to_text(const check_report& r) {
   std::map<outcome, std::size_t> numbers;
   std::string notes;
   for (const check_row& row : r.rows) {
-    t.add({row.file, row.name, row.expected, row.got, word(row.result)});
+    t.add({row.file, row.name, row.expected, row.got, words_of(row.result).shown});
     ++numbers[row.result];
     if (!row.message.empty()) notes += fmt::format("{}: {}: {}\n", row.file, row.name, row.message);
   }
@@ -296,13 +286,14 @@ nlohmann::ordered_json to_json(const check_report& r) {
   json doc = {{"schema_version", 1}, {"rows", json::array()}, {"totals", json::object()}};
   json& totals = doc["totals"];
   for (const outcome o : {outcome::ok, outcome::miss, outcome::broken, outcome::stopped})
-    totals[key_of(o)] = 0;
+    totals[words_of(o).key] = 0;
   for (const check_row& row : r.rows) {
-    json out = {{"file", row.file},         {"name", row.name},  {"what", row.what},
-                {"expected", row.expected}, {"actual", row.got}, {"outcome", key_of(row.result)}};
+    json out = {{"file", row.file},  {"name", row.name},
+                {"what", row.what},  {"expected", row.expected},
+                {"actual", row.got}, {"outcome", words_of(row.result).key}};
     if (!row.message.empty()) out["message"] = row.message;
     doc["rows"].push_back(std::move(out));
-    totals[key_of(row.result)] = totals[key_of(row.result)].get<std::size_t>() + 1;
+    totals[words_of(row.result).key] = totals[words_of(row.result).key].get<std::size_t>() + 1;
   }
   return doc;
 }
@@ -310,8 +301,8 @@ nlohmann::ordered_json to_json(const check_report& r) {
 std::string to_csv(const check_report& r) {
   std::string out = "file,name,what,expected,actual,outcome,message\n";
   for (const check_row& row : r.rows)
-    out += report::csv_line(
-        {row.file, row.name, row.what, row.expected, row.got, key_of(row.result), row.message});
+    out += report::csv_line({row.file, row.name, row.what, row.expected, row.got,
+                             words_of(row.result).key, row.message});
   return out;
 }
 
